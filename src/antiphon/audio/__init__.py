@@ -1,0 +1,1 @@
+"""PCM, chunk sizes, whole-file codecs and what a listener can measure."""

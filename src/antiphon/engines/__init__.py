@@ -1,0 +1,1 @@
+"""The engine contract, the registry, and one module or folder per engine."""

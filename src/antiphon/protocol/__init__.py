@@ -1,0 +1,1 @@
+"""Wire messages and session state machines. Pure: no event loop, no sockets, no clock."""

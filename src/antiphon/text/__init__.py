@@ -1,0 +1,1 @@
+"""From text deltas to units worth speaking."""
