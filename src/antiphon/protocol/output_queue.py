@@ -1,0 +1,157 @@
+"""Everything a session still has to send, in the order in which the client's messages caused it."""
+
+from collections import deque
+from dataclasses import dataclass
+
+from antiphon.protocol.closing import CloseCause
+from antiphon.protocol.dialects import Dialect
+from antiphon.protocol.events import Abort, CloseConnection, Effect, Play, Send, SendAudio
+from antiphon.protocol.limits import Limits
+from antiphon.protocol.messages import AudioDone, AudioStart, ErrorMessage, ServerMessage
+from antiphon.protocol.session_config import SessionConfig
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedUnit:
+    """A unit that waits for its turn.
+
+    Attributes:
+        unit_id: counts from 0 over the session.
+        utterance_index: of its flush.
+        sentence_index: in its flush.
+        text: what to speak.
+        config: how.
+        chars: what it counts for against `Limits.max_pending_chars`.
+    """
+
+    unit_id: int
+    utterance_index: int
+    sentence_index: int
+    text: str
+    config: SessionConfig
+    chars: int
+
+
+class OutputQueue:
+    """Replies, units and the close, sent strictly one after another; a unit holds up what is behind it.
+
+    Args:
+        dialect: decides what `audio.start` and an error carry.
+        limits: its `max_pending_*` decide when the queue is full.
+    """
+
+    def __init__(self, dialect: Dialect, limits: Limits) -> None:
+        self._dialect = dialect
+        self._high = (limits.max_pending_units, limits.max_pending_chars, limits.max_pending_replies)
+        self._items: deque[QueuedUnit | ServerMessage | CloseCause] = deque()
+        self._playing: QueuedUnit | None = None
+        self._sent_bytes = 0
+        self._units = self._chars = self._replies = 0
+        self.full = False
+        self.closed = False
+
+    @property
+    def pending(self) -> bool:
+        """Whether anything is left to send. What is not a unit only waits behind one."""
+        return self._playing is not None
+
+    def add(self, *items: QueuedUnit | ServerMessage | CloseCause) -> list[Effect]:
+        """Append items and return what can be sent now."""
+        for item in items:
+            self._items.append(item)
+            self._count(item, 1)
+        return self._drain()
+
+    def audio(self, data: bytes) -> list[Effect]:
+        """Audio of the playing unit."""
+        if self._playing is None:
+            return []
+        self._sent_bytes += len(data)
+        return [SendAudio(data)]
+
+    def complete(self) -> list[Effect]:
+        """The playing unit has been spoken."""
+        return [*self._end_unit(failed=False), *self._drain()]
+
+    def fail(self, reason: str) -> list[Effect]:
+        """The playing unit failed; the next one follows."""
+        return [*self._report_failure(reason), *self._end_unit(failed=True), *self._drain()]
+
+    def fail_for_good(self, reason: str) -> list[Effect]:
+        """The playing unit failed and none can follow: everything behind it is dropped."""
+        effects = [*self._report_failure(reason), *self._end_unit(failed=True), Abort()]
+        self.clear()
+        return [*effects, *self.add(CloseCause.SYNTHESIS_LOST)]
+
+    def clear(self) -> None:
+        """Drop everything."""
+        self._items.clear()
+        self._playing = None
+        self._units = self._chars = self._replies = 0
+        self.full = False
+
+    def _drain(self) -> list[Effect]:
+        effects: list[Effect] = []
+        while self._items and self._playing is None and not self.closed:
+            item = self._items.popleft()
+            if isinstance(item, QueuedUnit):
+                effects += self._start(item)
+            elif isinstance(item, CloseCause):
+                self.closed = True
+                effects.append(CloseConnection(item.code, item.reason))
+            else:
+                self._count(item, -1)
+                effects.append(Send(item))
+        self._update_full()
+        return effects
+
+    def _start(self, unit: QueuedUnit) -> tuple[Effect, Effect]:
+        self._playing, self._sent_bytes = unit, 0
+        config = unit.config
+        streamed_pcm = config.stream_audio and config.response_format == "pcm"
+        start = AudioStart(
+            utterance_index=unit.utterance_index,
+            sentence_index=unit.sentence_index,
+            sentence_text=unit.text,
+            format=config.response_format,
+            sample_rate=self._dialect.sample_rate if streamed_pcm else None,
+        )
+        return Send(start), Play(unit.unit_id)
+
+    def _report_failure(self, reason: str) -> list[Effect]:
+        unit = self._playing
+        if unit is None:
+            return []
+        text = f"Generation failed for utterance {unit.utterance_index}, sentence {unit.sentence_index}: {reason}"
+        if self._sent_bytes and self._dialect.marks_partial_audio:
+            return [Send(ErrorMessage(message=text, partial_audio=True, action="discard"))]
+        return [Send(ErrorMessage(message=text))]
+
+    def _end_unit(self, *, failed: bool) -> list[Effect]:
+        unit = self._playing
+        if unit is None:
+            return []
+        self._playing = None
+        self._count(unit, -1)
+        done = AudioDone(
+            utterance_index=unit.utterance_index,
+            sentence_index=unit.sentence_index,
+            total_bytes=self._sent_bytes,
+            error=failed,
+        )
+        return [Send(done)]
+
+    def _count(self, item: QueuedUnit | ServerMessage | CloseCause, sign: int) -> None:
+        if isinstance(item, QueuedUnit):
+            self._units += sign
+            self._chars += sign * item.chars
+        elif not isinstance(item, CloseCause):
+            self._replies += sign
+            self._chars += sign * (len(item.message) if isinstance(item, ErrorMessage) else 0)
+
+    def _update_full(self) -> None:
+        levels = zip((self._units, self._chars, self._replies), self._high, strict=True)
+        # Full at one mark, and until all have fallen to a quarter: a driver that pauses and resumes a socket
+        # should not do so for every unit.
+        divisor = 4 if self.full else 1
+        self.full = any(level > high // 4 if divisor == 4 else level >= high for level, high in levels)

@@ -1,0 +1,58 @@
+"""What is only found wrong when a unit is about to be spoken, with the texts of vLLM-Omni."""
+
+import math
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
+
+from antiphon.protocol.dialects import Dialect
+from antiphon.protocol.session_config import SessionConfig
+
+NO_ALIGNER = (
+    "word_timestamps=true but the server was launched without --forced-aligner; either restart the server "
+    "with that flag or set word_timestamps=false in session.config."
+)
+
+
+class _SpeechRequest(BaseModel):
+    """The part of a speech request that a valid config can still make invalid; titled so that its errors match."""
+
+    model_config = ConfigDict(title="OpenAICreateSpeechRequest")
+
+    ref_audio: str | None
+    speaker_embedding: list[float] | None
+
+    @field_validator("speaker_embedding")
+    @classmethod
+    def _check_finite(cls, value: list[float] | None) -> list[float] | None:
+        if value and not all(map(math.isfinite, value)):
+            raise ValueError("'speaker_embedding' values must be finite (no NaN or Inf)")
+        return value
+
+    @model_validator(mode="after")
+    def _check_exclusive(self) -> Self:
+        if self.speaker_embedding is not None and self.ref_audio is not None:
+            raise ValueError("'speaker_embedding' and 'ref_audio' are mutually exclusive")
+        return self
+
+
+def find_invalid_request(text: str, config: SessionConfig, dialect: Dialect) -> str | None:
+    """The error that ends the session because its config cannot become a request; None when it can."""
+    if config.speaker_embedding is None:
+        return None
+    try:
+        _SpeechRequest.model_validate(_request_fields(text, config, dialect))
+    except ValidationError as error:
+        return f"Internal error: {error}"
+    return None
+
+
+def _request_fields(text: str, config: SessionConfig, dialect: Dialect) -> dict[str, Any]:
+    """The request in stock's field order, for the error text quotes its beginning and its end."""
+    fields: dict[str, Any] = {"input": text}
+    own = {"stream_audio", "word_timestamps", "seed", "split_granularity"}
+    fields |= {name: getattr(config, name) for name in SessionConfig.model_fields if name not in own}
+    fields |= {"stream": config.stream_audio, "word_timestamps": config.word_timestamps}
+    if "seed" in dialect.config_fields:
+        fields["seed"] = config.seed
+    return fields
