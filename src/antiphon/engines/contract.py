@@ -4,10 +4,13 @@ An engine turns one unit of text into PCM, step by step. It knows nothing of ses
 units; whoever calls it decides which unit steps next. `antiphon.testing.conformance` checks these promises.
 """
 
+import inspect
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Protocol, runtime_checkable
+from typing import Protocol
+
+from typing_extensions import TypeIs  # in typing from Python 3.13 on
 
 from antiphon.audio.pcm import PcmChunk
 
@@ -116,7 +119,6 @@ class Synthesis(Protocol):
         ...
 
 
-@runtime_checkable
 class StepEngine(Protocol):
     """An engine that computes here, in plain blocking steps. Units may be stepped by different threads at once."""
 
@@ -147,7 +149,6 @@ class StepEngine(Protocol):
         ...
 
 
-@runtime_checkable
 class StreamEngine(Protocol):
     """An engine that is remote or asynchronous. Closing the iterator (`aclose`) cancels the work at its source."""
 
@@ -167,3 +168,8 @@ class StreamEngine(Protocol):
 
 
 type Engine = StepEngine | StreamEngine
+
+
+def is_stream_engine(engine: Engine) -> TypeIs[StreamEngine]:
+    """Tell which kind an engine is."""
+    return inspect.iscoroutinefunction(engine.load)

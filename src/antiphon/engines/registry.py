@@ -27,6 +27,15 @@ def engine_names() -> tuple[str, ...]:
     return tuple(sorted(_ENGINES))
 
 
+def option_names(name: str) -> tuple[str, ...]:
+    """Return the options that an engine takes.
+
+    Raises:
+        EngineError: no such engine, or its package is missing.
+    """
+    return tuple(inspect.signature(_factory(name)).parameters)
+
+
 def create(name: str, **options: Any) -> Engine:
     """Make an engine; its weights are read later, by `load`.
 
@@ -37,18 +46,18 @@ def create(name: str, **options: Any) -> Engine:
     Raises:
         EngineError: no such engine, option or option value, or its package is missing; the message says what there is.
     """
-    entry = _ENGINES.get(name)
-    if entry is None:
-        raise EngineError(f"no engine named {name!r}; available: {', '.join(engine_names())}")
-    factory = _factory(name, entry)
-    _check_options(name, factory, options)
+    factory = _factory(name)
+    _check_options(name, options)
     try:
         return factory(**options)
     except ValueError as error:
         raise EngineError(f"engine {name!r}: {error}") from error
 
 
-def _factory(name: str, entry: _Entry) -> Callable[..., Engine]:
+def _factory(name: str) -> Callable[..., Engine]:
+    entry = _ENGINES.get(name)
+    if entry is None:
+        raise EngineError(f"no engine named {name!r}; available: {', '.join(engine_names())}")
     try:
         module = importlib.import_module(entry.module)
     except ModuleNotFoundError as error:
@@ -60,8 +69,8 @@ def _factory(name: str, entry: _Entry) -> Callable[..., Engine]:
     return factory
 
 
-def _check_options(name: str, factory: Callable[..., Engine], options: dict[str, Any]) -> None:
-    known = tuple(inspect.signature(factory).parameters)
+def _check_options(name: str, options: dict[str, Any]) -> None:
+    known = option_names(name)
     unknown = sorted(set(options) - set(known))
     if unknown:
         raise EngineError(f"engine {name!r} has no option {', '.join(unknown)}; it knows: {', '.join(known) or 'none'}")

@@ -1,0 +1,114 @@
+"""Speaking one unit with hibari, a chunk per step."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import onnxruntime as ort
+
+from antiphon.audio.pcm import PcmChunk, from_float
+from antiphon.audio.trim import SilenceTrimmer
+from antiphon.engines.contract import EngineError
+from antiphon.engines.hibari.dsp import BINS, SAMPLE_RATE, Floats, FrameSynthesizer, Spectra
+from antiphon.engines.hibari.model import Encoded, HibariModel, OrtError
+from antiphon.engines.hibari.noise import FrameNoise
+from antiphon.engines.hibari.plan import plan
+from antiphon.engines.hibari.voices import Timbre
+
+LEAD_MS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """How a unit is spoken.
+
+    Attributes:
+        timbre: the voice.
+        speed: 0.5 to 2.
+        pause_ms: silence between this sentence and whatever this speaker says next.
+        seed: of the noise in the voice.
+    """
+
+    timbre: Timbre
+    speed: float
+    pause_ms: int
+    seed: int
+
+
+class HibariSynthesis:
+    """An iterator over the chunks of one unit; `close` ends it from any thread, a running step included.
+
+    Args:
+        model: returns the loaded network; called by the first step.
+        text: of the unit.
+        delivery: how to speak it.
+    """
+
+    def __init__(self, model: Callable[[], HibariModel], text: str, delivery: Delivery) -> None:
+        self._model = model
+        self._text = text
+        self._delivery = delivery
+        self._noise = FrameNoise(delivery.seed, BINS)
+        self._options = ort.RunOptions()
+        self._options.log_severity_level = 4
+        self._closed = False
+        self._chunks: Iterator[PcmChunk] = self._unit()
+
+    def __iter__(self) -> Iterator[PcmChunk]:
+        return self
+
+    def __next__(self) -> PcmChunk:
+        if self._closed:
+            raise StopIteration
+        try:
+            return next(self._chunks)
+        except OrtError as error:
+            if self._closed:
+                raise StopIteration from None
+            raise EngineError(f"hibari failed: {error}") from error
+
+    def close(self) -> None:
+        """Stop; a running graph gives up within milliseconds."""
+        self._closed = True
+        self._options.terminate = True
+
+    def _unit(self) -> Iterator[PcmChunk]:
+        model = self._model()
+        urgent = True
+        for ids in model.read(self._text):
+            if self._closed:
+                return
+            encoded = model.encode(ids, self._delivery.speed, self._options)
+            for samples in self._sentence(model, encoded, urgent):
+                yield PcmChunk(from_float(samples), SAMPLE_RATE)
+                urgent = False  # the listener has something to hear while the rest is made
+
+    def _sentence(self, model: HibariModel, encoded: Encoded, urgent: bool) -> Iterator[Floats]:
+        frames = encoded.audible(self._delivery.speed)
+        synthesizer = FrameSynthesizer(
+            encoded.f0[frames.start : frames.stop] * self._delivery.timbre.pitch, self._noise
+        )
+        trimmer = self._trimmer()
+        for spectra, stop in self._spectra(model, encoded, frames, urgent):
+            samples = trimmer.push(synthesizer.push(spectra))
+            if stop == frames.stop:
+                samples = np.concatenate([samples, trimmer.finish()])
+            if len(samples):
+                yield samples
+
+    def _trimmer(self) -> SilenceTrimmer:
+        lead, pause = (ms * SAMPLE_RATE // 1000 for ms in (LEAD_MS, self._delivery.pause_ms))
+        # What is spoken next begins with a lead of its own, which is part of the pause.
+        return SilenceTrimmer(lead, pause - lead, SAMPLE_RATE)
+
+    def _spectra(
+        self, model: HibariModel, encoded: Encoded, frames: range, urgent: bool
+    ) -> Iterator[tuple[Spectra, int]]:
+        """Yield the spectra of `frames` a chunk at a time, each with the frame it stops at."""
+        envelope = self._delivery.timbre.envelope
+        for window, chunks in plan(frames, urgent):
+            spectra = model.vocode(encoded, window.start, window.stop, self._options)
+            for chunk in chunks:
+                part = slice(chunk.start - window.start, chunk.stop - window.start)
+                lh, theta, ln, lr, phi = (values[:, part] for values in spectra)
+                yield (envelope(lh), theta, envelope(ln), envelope(lr), phi), chunk.stop
