@@ -1,0 +1,1 @@
+"""Tests of the wire messages and the session machines."""

@@ -1,0 +1,134 @@
+"""Time-outs and the read-ahead bound."""
+
+import json
+
+import pytest
+from tests.protocol.driver import CLOSE, CONFIG, DONE, Driver, configured, message, text
+
+from antiphon.protocol import DIALECT_0_30, Limits
+from antiphon.protocol.events import CloseConnection
+
+# Time-outs. The driver's clock starts at 1000 s.
+
+
+def test_a_config_must_come_in_time() -> None:
+    driver = Driver()
+    assert driver.session.next_deadline == 1010
+    assert driver.wait(9.99).take() == []
+    assert driver.wait(0.01).take() == [
+        {"type": "error", "message": "Timeout waiting for session.config"},
+        CloseConnection(1008, "timeout waiting for session.config"),
+    ]
+    assert driver.session.closed
+    assert driver.session.next_deadline is None
+
+
+def test_an_idle_session_ends() -> None:
+    driver = configured()
+    assert driver.session.next_deadline == 1030
+    assert driver.wait(29.99).take() == []
+    assert driver.wait(0.01).take() == [
+        {"type": "error", "message": "Idle timeout: no message received"},
+        CloseConnection(1001, "idle timeout"),
+    ]
+    assert driver.session.closed
+
+
+@pytest.mark.parametrize("frame", [text(""), text("a"), message("ping"), "{", json.dumps(CONFIG)])
+def test_any_message_resets_the_idle_timer(frame: str) -> None:
+    driver = configured().wait(20)
+    driver.client(frame)
+    assert driver.session.next_deadline == 1050
+
+
+def test_the_idle_timer_stands_still_while_a_unit_plays_and_starts_anew_after_it() -> None:
+    driver = configured().client(text("One. Two. "))
+    assert driver.session.next_deadline is None
+    driver.wait(500).complete()
+    assert driver.session.next_deadline is None
+    driver.wait(500).fail()
+    assert driver.session.next_deadline == 2030
+    driver.wait(29).client(text(""))
+    assert driver.session.next_deadline == 2059
+
+
+def test_no_timer_runs_while_closing() -> None:
+    driver = configured().client(text("One."), CLOSE)
+    assert driver.session.next_deadline is None
+    driver.wait(1000)
+    assert driver.take_errors() == []
+
+
+def test_the_time_of_an_ignored_event_does_not_count() -> None:
+    driver = configured()
+    driver.now = 1020
+    driver.audio(b"ab").complete().fail()
+    assert driver.session.next_deadline == 1030
+
+
+# The read-ahead bound.
+
+
+def test_reading_stops_at_the_unit_bound_and_goes_on_at_a_quarter() -> None:
+    driver = configured(limits=Limits(max_pending_units=8))
+    readings = []
+    for _ in range(8):
+        readings.append(driver.session.reading)
+        driver.client(text("A."))
+    assert readings == [True] * 8
+    readings = []
+    while driver.playing is not None:
+        readings.append(driver.session.reading)
+        driver.complete()
+    assert readings == [False] * 6 + [True] * 2
+
+
+def test_one_message_may_overshoot_the_bound() -> None:
+    driver = configured(limits=Limits(max_pending_units=2)).client(text("A." * 5))
+    assert len(driver.prepared) == 5
+    assert not driver.session.reading
+
+
+def test_reading_stops_at_the_character_bound() -> None:
+    config_chars = len(json.dumps(CONFIG))
+    driver = configured(limits=Limits(max_pending_chars=config_chars + 9)).client(text("A234567."))
+    assert driver.session.reading
+    driver.client(text("."))
+    assert not driver.session.reading
+    assert driver.complete().session.reading
+
+
+def test_a_large_config_counts_until_its_first_unit_is_spoken() -> None:
+    driver = configured(DIALECT_0_30, Limits(max_pending_chars=2000), ref_audio="x" * 2000)
+    assert driver.session.reading
+    assert not driver.client(text("A.")).session.reading
+    driver.complete()
+    assert driver.client(text("A.")).session.reading
+
+
+def test_reading_stops_at_the_reply_bound() -> None:
+    driver = configured(limits=Limits(max_pending_replies=4)).client(*[DONE] * 100)
+    assert driver.session.reading, "replies that went out do not count"
+    driver.client(text("One."), DONE, DONE, DONE)
+    assert driver.session.reading
+    assert not driver.client(message("ping")).session.reading
+    assert driver.complete().session.reading
+
+
+def test_long_errors_count_as_characters() -> None:
+    driver = configured(limits=Limits(max_pending_chars=1000)).client(text("One."), message("x" * 1000))
+    assert not driver.session.reading
+
+
+def test_a_closing_session_reads_on_to_notice_a_disconnect() -> None:
+    driver = configured(limits=Limits(max_pending_units=1)).client(text("One."))
+    assert not driver.session.reading
+    driver.client(CLOSE)
+    assert driver.session.reading
+    assert not driver.complete().session.reading
+
+
+def test_the_bound_of_a_closed_session_is_gone() -> None:
+    driver = configured(limits=Limits(max_pending_units=1)).client(text("One."), b"")
+    driver.complete()
+    assert driver.session.closed
