@@ -1,0 +1,86 @@
+"""Flushes, counters, empty texts, and messages sent ahead of their turn."""
+
+from tests.conformance.script import (
+    CLOSE_SESSION,
+    DONE,
+    DONE_ANSWERED,
+    Script,
+    Wait,
+    WaitClosed,
+    config,
+    message,
+    pcm,
+    script,
+    speak,
+    text,
+    texts,
+)
+
+_SENTENCES = pcm(split_granularity="sentence")
+
+SCRIPTS: tuple[Script, ...] = (
+    script("hello", pcm(), *speak("Hello there.")),
+    script("hello in a file", config(), *speak("Hello there.")),
+    script("words as they come", pcm(), *texts("The ", "quick ", "brown ", "fox."), DONE, DONE_ANSWERED),
+    script("letters as they come", pcm(), *texts(*"One by one."), DONE, DONE_ANSWERED),
+    script("no space is added", pcm(), *texts("How are", "you?"), DONE, DONE_ANSWERED),
+    script("an empty flush", pcm(), DONE, DONE_ANSWERED),
+    script("five empty flushes", pcm(), *[DONE] * 5),
+    script("white space only", pcm(), *speak(" \n\t  ")),
+    script("white space around", pcm(), *speak("  \n Trimmed. \t")),
+    script("white space that only Unicode knows", pcm(), *speak("\u3000\u00a0 Trimmed.\u2003")),
+    script("a zero-width space is not white", pcm(), *speak("\u200b")),
+    script("an empty text keeps alive", pcm(), text(""), *speak("Hello.")),
+    script("empty texts among others", pcm(), *texts("", "Hello", "", " there.", ""), DONE, DONE_ANSWERED),
+    script("an empty text and a flush", pcm(), text(""), DONE, DONE_ANSWERED),
+    script("utterances count up", pcm(), *speak("Zero."), *speak("One."), DONE, *speak("Three.")),
+    script(
+        "sentences count from zero in each",
+        _SENTENCES,
+        *speak("One two. Three four. Five six."),
+        *speak("Seven eight. Nine ten."),
+    ),
+    script("a failed unit counts", pcm(voice="nobody"), *speak("Zero."), *speak("One.")),
+    script(
+        "failed sentences count",
+        pcm(voice="nobody", split_granularity="sentence"),
+        *speak("One two. Three four. Five six."),
+    ),
+    script("everything pipelined", pcm(), text("One."), DONE, text("Two."), DONE, text("Three."), DONE),
+    script("everything pipelined, files", config(), text("One."), DONE, text("Two."), DONE, text("Three."), DONE),
+    script(
+        "everything pipelined and closed", pcm(), text("One."), DONE, text("Two."), DONE, CLOSE_SESSION, WaitClosed()
+    ),
+    script(
+        "sentences pipelined and closed", _SENTENCES, text("One two. Three four."), DONE, CLOSE_SESSION, WaitClosed()
+    ),
+    script("an error waits for its turn", pcm(), text("Spoken before the error."), DONE, message(type="ping")),
+    script("an error waits for a sentence", _SENTENCES, text("Spoken before. "), message(type="ping"), DONE),
+    script("a config waits for its turn", pcm(), text("PCM."), DONE, config(), text("WAV."), DONE),
+    script("fifty utterances pipelined", pcm(), *[step for n in range(50) for step in (text(f"Number {n}."), DONE)]),
+    script(
+        "a sentence is heard before the flush",
+        _SENTENCES,
+        text("Spoken now. And "),
+        Wait("audio.done"),
+        text("then."),
+        DONE,
+        skip={"0.26": "it speaks nothing before a flush, so the wait would never end"},
+    ),
+    script("close at once", pcm(), CLOSE_SESSION, WaitClosed()),
+    script("close drops what was not flushed", pcm(), text("Never spoken."), CLOSE_SESSION, WaitClosed()),
+    script("close drops the rest of a sentence", _SENTENCES, text("Spoken now. Never"), CLOSE_SESSION, WaitClosed()),
+    script("close after a flush", pcm(), *speak("Hello."), CLOSE_SESSION, WaitClosed()),
+    script("close after an error", pcm(), message(type="ping"), CLOSE_SESSION, WaitClosed()),
+    script("close with more fields", pcm(), message(type="session.close", code=4000, reason="x"), WaitClosed()),
+    script("nothing follows a close", pcm(), CLOSE_SESSION, *speak("Never spoken."), WaitClosed()),
+    script("only emoji", pcm(), *speak("🦜🦜🦜")),
+    script("many scripts", pcm(), *speak("日本語 العربية हिन्दी ไทย Ελληνικά עברית")),
+    script("combining marks and joiners", pcm(), *speak("e\u0301 👩\u200d🚀 \U0001f1ef\U0001f1f5")),
+    script("quotes and escapes", pcm(), *speak('Say "hi" \\ to\tthem / \x7f now.')),
+    script("line separators", pcm(), *speak("One\u2028two\u2029three\u0085four.")),
+    script("NUL and friends", pcm(), *speak("a\x00b\x1bc")),
+    script("markup is text", pcm(), *speak("<speak>1 &lt; 2</speak>")),
+    script("a long text", pcm(max_new_tokens=5), *speak("A long text of many words. " * 300)),
+    script("a hundred thousand words", pcm(max_new_tokens=1), *texts(*["word " * 20_000] * 5), DONE),
+)
