@@ -131,6 +131,11 @@ class ClientSession:
         messages, self._outgoing = self._outgoing, []
         return messages
 
+    @property
+    def wants_to_send(self) -> bool:
+        """Whether `messages_to_send` has any."""
+        return bool(self._outgoing)
+
     def receive(self, message: str | bytes, now: float) -> list[ClientEvent]:
         """Handle a frame from the server; unknown messages are ignored."""
         self._heard_at = now

@@ -1,0 +1,183 @@
+"""The same client for programs without an event loop: it runs one, in a thread of its own."""
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from concurrent.futures import Future
+from ssl import SSLContext
+from types import TracebackType
+from typing import Any, Self, Unpack
+
+from antiphon.client import voice as _async
+from antiphon.client.errors import VoiceClosedError
+from antiphon.client.events import Event
+from antiphon.client.options import SpeechOptions
+from antiphon.client.sources import TextSource
+from antiphon.client.statistics import Statistics
+from antiphon.client.targets import CONNECT_TIMEOUT_S
+from antiphon.client.utterance import Utterance as _AsyncUtterance
+from antiphon.protocol.client_session import KEEPALIVE_S
+from antiphon.text.auto import AutoOptions
+
+
+class _LoopThread:
+    """An event loop in a daemon thread."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="antiphon-client", daemon=True)
+        self._thread.start()
+
+    def call[T](self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine there and wait for its result; a `KeyboardInterrupt` here cancels it there."""
+        if self._loop.is_closed():
+            coroutine.close()
+            raise VoiceClosedError("the voice was closed")
+        future: Future[T] = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def close(self) -> None:
+        """Stop the loop and wait for the thread; idempotent."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.get_loop().run_forever()
+
+
+class Utterance:
+    """Something to be said; see `antiphon.client.utterance.Utterance`. Write in one thread, iterate in another."""
+
+    def __init__(self, loop: _LoopThread, utterance: _AsyncUtterance) -> None:
+        self._loop = loop
+        self._utterance = utterance
+
+    @property
+    def statistics(self) -> Statistics:
+        """The figures so far."""
+        return self._utterance.statistics
+
+    def write(self, text: str) -> None:
+        """Add text."""
+        self._loop.call(self._utterance.write(text))
+
+    def end(self) -> None:
+        """Say that the text is complete."""
+        self._loop.call(self._utterance.end())
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Event:
+        event = self._loop.call(_next(self._utterance))
+        if event is None:
+            raise StopIteration
+        return event
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Drop what is not spoken yet."""
+        self._loop.call(self._utterance.aclose())
+
+
+class Voice:
+    """Speaks utterances; see `antiphon.client.voice.Voice`. Made by `connect`, closed by leaving ``with``."""
+
+    def __init__(self, connecting: Callable[[], Coroutine[Any, Any, _async.Voice]]) -> None:
+        self._loop = _LoopThread()
+        try:
+            self._voice = self._loop.call(connecting())
+        except BaseException:
+            self._loop.close()
+            raise
+
+    def utterance(self, **options: Unpack[SpeechOptions]) -> Utterance:
+        """Begin an utterance; use it with ``with``."""
+        return Utterance(self._loop, self._loop.call(_begin(self._voice, options)))
+
+    def say(self, source: TextSource, **options: Unpack[SpeechOptions]) -> Generator[Event, None, None]:
+        """Speak `source` while it is still being written, and yield the events.
+
+        A plain iterable is read in a thread of its own. Leaving the iteration drops what is not spoken yet.
+        """
+        events = self._voice.say(source, **options)
+        try:
+            while (event := self._loop.call(_next(events))) is not None:
+                yield event
+        finally:
+            self._loop.call(events.aclose())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection and end the thread; idempotent."""
+        try:
+            self._loop.call(self._voice.aclose())
+        except VoiceClosedError:
+            return
+        finally:
+            self._loop.close()
+
+
+def connect(  # noqa: PLR0913 - every one has a default
+    target: str,
+    *,
+    api_key: str | None = None,
+    ca_file: str | None = None,
+    ssl_context: SSLContext | None = None,
+    connect_timeout_s: float = CONNECT_TIMEOUT_S,
+    segmentation: AutoOptions | None = None,
+    keepalive_s: float = KEEPALIVE_S,
+    **options: Unpack[SpeechOptions],
+) -> Voice:
+    """Open a session with a speech server, to be used with ``with``.
+
+    Arguments and errors are those of `antiphon.client.voice.connect`.
+    """
+
+    async def connecting() -> _async.Voice:
+        return await _async.connect(
+            target,
+            api_key=api_key,
+            ca_file=ca_file,
+            ssl_context=ssl_context,
+            connect_timeout_s=connect_timeout_s,
+            segmentation=segmentation,
+            keepalive_s=keepalive_s,
+            **options,
+        )
+
+    return Voice(connecting)
+
+
+async def _next(events: _AsyncUtterance | AsyncGenerator[Event, None]) -> Event | None:
+    return await anext(events, None)
+
+
+async def _begin(voice: _async.Voice, options: SpeechOptions) -> _AsyncUtterance:
+    return voice.utterance(**options)
