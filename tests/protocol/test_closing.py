@@ -13,4 +13,4 @@ def test_a_close_frame_can_hold_it(cause: CloseCause) -> None:
 
 
 def test_causes_are_told_apart() -> None:
-    assert len({(cause.code, cause.reason) for cause in CloseCause}) == len(CloseCause) == 7
+    assert len({(cause.code, cause.reason) for cause in CloseCause}) == len(CloseCause) == 8

@@ -19,6 +19,7 @@ from antiphon.protocol.events import (
     Event,
     Flushed,
     Received,
+    Shutdown,
     TimePassed,
     UnitCompleted,
     UnitFailed,
@@ -199,6 +200,7 @@ any_event = st.one_of(
     st.just(Flushed()),
     st.just(TimePassed()),
     st.just(Disconnected()),
+    st.just(Shutdown()),
 )
 
 

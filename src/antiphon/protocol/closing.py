@@ -9,11 +9,12 @@ class CloseCause(Enum):
     vLLM-Omni sends a close frame (1000) for `session.close` alone and otherwise drops the connection, which a
     client sees as 1006. Here the same error message is followed by a close frame: 1008 for what the client did
     wrong and would do wrong again, 1003 for a kind of frame that is not spoken, 1001 for a connection nobody uses
-    (reconnect when needed), 1011 for what the server could not do (try again).
+    or a server that ends (reconnect when needed), 1011 for what the server could not do (try again).
     """
 
     REQUESTED = (1000, "session.close", "the client sent session.close; what it had flushed has been spoken")
     IDLE = (1001, "idle timeout", "no message for the idle timeout while nothing was being spoken")
+    SHUTDOWN = (1001, "server is shutting down", "the server ends; what was begun has been spoken")
     BINARY_FRAME = (1003, "binary frames are not accepted", "the client sent a binary frame")
     NO_CONFIG = (1008, "timeout waiting for session.config", "no message within the config timeout")
     BAD_START = (1008, "a valid session.config must come first", "the first message is not a valid session.config")

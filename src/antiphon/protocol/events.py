@@ -25,6 +25,11 @@ class TimePassed:
     """`next_deadline` may have been reached; too early does no harm."""
 
 
+@dataclass(frozen=True, slots=True)
+class Shutdown:
+    """The server is about to end: close as soon as no utterance is cut off by it."""
+
+
 # Events: from the splitter, in answer to `Feed` and `Flush`.
 
 
@@ -76,7 +81,7 @@ class UnitFailed:
     fatal: bool = False
 
 
-type Event = Received | Disconnected | TimePassed | UnitReady | Flushed | AudioChunk | UnitCompleted | UnitFailed
+type Event = Received | Disconnected | TimePassed | Shutdown | UnitReady | Flushed | AudioChunk | UnitCompleted | UnitFailed
 
 # Effects: for the splitter. To be answered at once, before any other event is delivered.
 

@@ -28,6 +28,7 @@ from antiphon.protocol.events import (
     Flushed,
     Prepare,
     Received,
+    Shutdown,
     TimePassed,
     UnitCompleted,
     UnitFailed,
@@ -71,6 +72,7 @@ class SpeechSession:
         self._counter = UtteranceCounter()
         self._unit_count = 0
         self._flushing = False
+        self._shutting_down = False
 
     @property
     def state(self) -> State:
@@ -136,6 +138,17 @@ class SpeechSession:
         self._enter(state)
         return effects
 
+    def _shutdown(self, _event: Shutdown, _now: float) -> list[Effect]:
+        self._shutting_down = True
+        return self._close_if_shutting_down()
+
+    def _close_if_shutting_down(self) -> list[Effect]:
+        if not self._shutting_down or self._state in (State.UTTERANCE, State.CLOSING):
+            return []
+        effects = self._output.add(CloseCause.SHUTDOWN)
+        self._enter(State.CLOSING)
+        return effects
+
     # Splitter.
 
     def _unit_ready(self, event: UnitReady, _now: float) -> list[Effect]:
@@ -166,7 +179,7 @@ class SpeechSession:
         counter = self._counter
         done = SessionDone(utterance_index=counter.utterance_index, total_sentences=counter.sentence_index)
         counter.end_flush()
-        return self._output.add(done)
+        return [*self._output.add(done), *self._close_if_shutting_down()]
 
     # Synthesis.
 
@@ -269,6 +282,7 @@ class SpeechSession:
             Received: _received,
             Disconnected: _disconnected,
             TimePassed: _time_passed,
+            Shutdown: _shutdown,
             UnitReady: _unit_ready,
             Flushed: _flushed,
             AudioChunk: _audio_chunk,

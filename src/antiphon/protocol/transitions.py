@@ -100,6 +100,8 @@ OTHER_TRANSITIONS = (
     OtherTransition(State.AWAITING_CONFIG, "config timeout", State.CLOSED),
     OtherTransition(State.IDLE, "idle timeout", State.CLOSED),
     OtherTransition(State.UTTERANCE, "idle timeout", State.CLOSED),
+    OtherTransition(State.AWAITING_CONFIG, "shutdown", State.CLOSING),
+    OtherTransition(State.IDLE, "shutdown", State.CLOSING),
     OtherTransition(State.IDLE, "invalid speech request", State.CLOSING),
     OtherTransition(State.UTTERANCE, "invalid speech request", State.CLOSING),
     OtherTransition(State.IDLE, "fatal failure", State.CLOSED),

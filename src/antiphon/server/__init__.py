@@ -1,1 +1,1 @@
-"""server."""
+"""The ASGI application that SageMaker, or anyone, runs on port 8080."""

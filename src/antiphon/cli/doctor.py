@@ -1,0 +1,156 @@
+"""`antiphon doctor`: what works on this machine, and what to do about the rest."""
+
+import asyncio
+import importlib.metadata
+import json
+import os
+import platform
+import shutil
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from antiphon.cli.failures import ExitCode
+from antiphon.client.player import find_player
+from antiphon.engines.cache import cache_dir
+from antiphon.engines.contract import EngineError, EngineInfo, SpeechUnit
+from antiphon.engines.registry import create, engine_names
+from antiphon.scheduling import Scheduler, speak
+from antiphon.server.settings import ServerSettings
+
+TEST_SENTENCE = "This sentence was spoken to see whether everything works."
+PACKAGES = ("antiphon", "numpy", "onnxruntime", "hibari-tts", "starlette", "uvicorn", "websockets", "soundfile")
+MARKS = {"ok": "[green]ok[/]", "warning": "[yellow]warning[/]", "failed": "[red]failed[/]"}
+
+type Status = Literal["ok", "warning", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked at.
+
+    Attributes:
+        check: what.
+        status: `failed` when speech cannot work, `warning` when something is missing that one may do without.
+        found: what is there.
+        advice: what to do; empty when nothing.
+    """
+
+    check: str
+    status: Status
+    found: str
+    advice: str = ""
+
+
+def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """Check Python, engines, sound, ports and versions: what works, and what to do.
+
+    Exit status 1 when speech cannot work here.
+    """
+    findings: list[Finding] = []
+    for check in CHECKS:
+        findings.extend(check())
+    if as_json:
+        print(json.dumps([asdict(finding) for finding in findings], indent=2))
+    else:
+        _print(findings)
+    if any(finding.status == "failed" for finding in findings):
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def _print(findings: list[Finding]) -> None:
+    table = Table("check", "", "found", "what to do", box=None, header_style="bold")
+    for finding in findings:
+        table.add_row(finding.check, MARKS[finding.status], finding.found, finding.advice)
+    Console().print(table)
+
+
+def _python() -> Iterator[Finding]:
+    found = f"{platform.python_version()} on {platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    enough = sys.version_info >= (3, 12)
+    yield Finding("python", "ok" if enough else "failed", found, "" if enough else "install Python 3.12 or newer")
+
+
+def _versions() -> Iterator[Finding]:
+    for package in PACKAGES:
+        try:
+            yield Finding(package, "ok", importlib.metadata.version(package))
+        except importlib.metadata.PackageNotFoundError:
+            yield Finding(package, "failed", "not installed", f"pip install {package}")
+
+
+def _engines() -> Iterator[Finding]:
+    for name in engine_names():
+        try:
+            audio_s, took_s, first_s, info = asyncio.run(_try(name))
+        except EngineError as error:
+            yield Finding(f"engine {name}", "failed" if name == "hibari" else "warning", "cannot speak", str(error))
+            continue
+        speed = audio_s / took_s if took_s else float("inf")
+        found = f"{info.sample_rate} Hz, {speed:.0f}x real time, first chunk after {first_s * 1000:.0f} ms"
+        # Slower than this, speech is not ready before the listener has heard what came before.
+        slow = speed < 1.5
+        yield Finding(
+            f"engine {name}",
+            "warning" if slow else "ok",
+            found,
+            "too slow here for live speech; use a faster machine or another engine" if slow else "",
+        )
+
+
+async def _try(name: str) -> tuple[float, float, float, EngineInfo]:
+    """Speak a sentence; return seconds of audio, seconds it took, seconds to the first chunk, and the engine's info."""
+    engine = create(name)
+    scheduler = Scheduler(engine, workers=1)
+    try:
+        loaded = engine.load()
+        if loaded is not None:
+            await loaded
+        unit = SpeechUnit(TEST_SENTENCE)
+        async for _ in speak(scheduler.listener(), unit):
+            pass
+        started = time.perf_counter()
+        audio_s = first_s = 0.0
+        async for chunk in speak(scheduler.listener(), unit):
+            first_s = first_s or time.perf_counter() - started
+            audio_s += chunk.duration_s
+        return audio_s, time.perf_counter() - started, first_s, engine.info
+    finally:
+        await scheduler.close()
+
+
+def _sound() -> Iterator[Finding]:
+    player = find_player()
+    if player is None:
+        advice = "install one of pw-play, paplay, aplay, ffplay or play for --play; WAV files work without"
+        yield Finding("sound", "warning", "no player", advice)
+    else:
+        yield Finding("sound", "ok", player.name)
+
+
+def _port() -> Iterator[Finding]:
+    port = ServerSettings.model_fields["port"].default
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            yield Finding(f"port {port}", "warning", error.strerror or "in use", "antiphon serve --port 0")
+        else:
+            yield Finding(f"port {port}", "ok", "free")
+
+
+def _cache() -> Iterator[Finding]:
+    folder = cache_dir()
+    free_mb = shutil.disk_usage(folder if folder.exists() else folder.anchor).free // 2**20
+    yield Finding("cache", "ok", f"{folder}, {free_mb} MB free")
+
+
+CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (_python, _versions, _engines, _sound, _port, _cache)

@@ -1,0 +1,178 @@
+"""Gives an engine one step at a time, so that policy can change without touching engines.
+
+All decisions are made on the event loop; what runs a step knows nothing but that step. That keeps the state free of
+locks.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable
+
+from antiphon.audio.pcm import PcmChunk
+from antiphon.engines.contract import Engine, SpeechUnit
+from antiphon.scheduling.job import Job, JobState
+from antiphon.scheduling.listener import Listener
+from antiphon.scheduling.pace import Pace
+from antiphon.scheduling.policy import Fifo, Policy
+from antiphon.scheduling.statistics import SchedulerStatistics
+from antiphon.scheduling.steppers import Outcome, stepper_for
+
+# Beyond this share of the cores a burst of arrivals makes listeners run dry (arrivals replayed against a real-time
+# player, this engine and server on two cores).
+USABLE_SHARE_OF_CORES = 0.7
+MOST_SPEAKING = 1000
+
+
+class CapacityError(Exception):
+    """One more speaking listener than can be kept gap-free; retry when another has finished."""
+
+
+class Scheduler:
+    """Steps the units of many listeners through one engine. To be made, used and closed on one event loop.
+
+    Args:
+        engine: a loaded engine.
+        workers: threads that step; default one per core.
+        policy: which job is next; default first come, first served.
+        max_speaking: listeners that may have unfinished units at once; default from the engine's real-time factor.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        workers: int | None = None,
+        policy: Policy | None = None,
+        max_speaking: int | None = None,
+    ) -> None:
+        workers = workers or os.cpu_count() or 1
+        self.engine = engine
+        self.max_speaking = max_speaking or admissible(engine.info.rtf, workers)
+        self._policy = policy or Fifo()
+        self._stepper = stepper_for(engine, workers)
+        self._loop = asyncio.get_running_loop()
+        self._speaking: set[Listener] = set()
+        self._stepping = 0
+        self._dispatch_due = False
+        self._ended = {JobState.COMPLETE: 0, JobState.FAILED: 0, JobState.CLOSED: 0}
+        self._steps = self._refused = 0
+        self._audio_s = self._synthesis_s = 0.0
+
+    def listener(self, pace: Pace | None = None) -> Listener:
+        """Return a new listener; it takes no capacity until it speaks."""
+        return Listener(self, pace or Pace())
+
+    def statistics(self) -> SchedulerStatistics:
+        """Return a snapshot of what it has done and is doing."""
+        return SchedulerStatistics(
+            speaking=len(self._speaking),
+            max_speaking=self.max_speaking,
+            ready=len(self._policy),
+            stepping=self._stepping,
+            steps=self._steps,
+            units_complete=self._ended[JobState.COMPLETE],
+            units_failed=self._ended[JobState.FAILED],
+            units_closed=self._ended[JobState.CLOSED],
+            refused=self._refused,
+            audio_s=self._audio_s,
+            synthesis_s=self._synthesis_s,
+        )
+
+    async def close(self) -> None:
+        """Close every listener and wait for the steps in progress."""
+        for listener in list(self._speaking):
+            listener.close()
+        await self._stepper.close()
+
+    # What follows is for listeners and jobs.
+
+    def now(self) -> float:
+        """Return the time of the loop's clock in seconds."""
+        return self._loop.time()
+
+    def call_later(self, delay_s: float, callback: Callable[[], None]) -> asyncio.TimerHandle:
+        """Call back once, after `delay_s` seconds."""
+        return self._loop.call_later(delay_s, callback)
+
+    def admit(self, listener: Listener) -> None:
+        """Let a listener speak.
+
+        Raises:
+            CapacityError: too many others do.
+        """
+        if listener in self._speaking:
+            return
+        if len(self._speaking) >= self.max_speaking:
+            self._refused += 1
+            raise CapacityError(
+                f"{self.max_speaking} listeners are speaking, which is all this server can keep gap-free"
+            )
+        self._speaking.add(listener)
+
+    def fell_silent(self, listener: Listener) -> None:
+        """Take back the place of a listener that has nothing left to say."""
+        self._speaking.discard(listener)
+
+    def make_ready(self, job: Job) -> None:
+        """Let a job stand in line for a step."""
+        job.state = JobState.READY
+        self._policy.push(job, self.now())
+        self._dispatch_soon()
+
+    def closed(self) -> None:
+        """Count a job that its reader closed."""
+        self._ended[JobState.CLOSED] += 1
+
+    def _dispatch_soon(self) -> None:
+        # Through the loop, so that a burst of units is ordered before the first of them is chosen.
+        if not self._dispatch_due:
+            self._dispatch_due = True
+            self._loop.call_soon(self._dispatch)
+
+    def _dispatch(self) -> None:
+        self._dispatch_due = False
+        for _ in range(self._stepper.batch):
+            if self._stepping >= self._stepper.room or (job := self._next_ready()) is None:
+                return
+            job.state = JobState.STEPPING
+            self._steps += 1
+            self._stepping += 1
+            self._stepper.start(job, self._stepped)
+        if len(self._policy):
+            self._dispatch_soon()
+
+    def _next_ready(self) -> Job | None:
+        while (job := self._policy.pop(self.now())) is not None:
+            if job.state is JobState.READY:
+                return job
+        return None
+
+    def _stepped(self, job: Job, outcome: Outcome) -> None:
+        self._stepping -= 1
+        self._synthesis_s += outcome.took_s
+        if job.state is JobState.STEPPING:
+            self._settle(job, outcome.chunk, outcome.error)
+        if len(self._policy):
+            self._dispatch_soon()
+
+    def _settle(self, job: Job, chunk: PcmChunk | None, error: Exception | None) -> None:
+        if chunk is not None:
+            self._audio_s += chunk.duration_s
+            job.deliver(chunk, self.now())
+        else:
+            ended = JobState.FAILED if error else JobState.COMPLETE
+            self._ended[ended] += 1
+            job.end(ended, error)
+        job.listener.advance()
+
+    def submit(self, listener: Listener, unit: SpeechUnit, on_ready: Callable[[], None]) -> Job:
+        """Admit a listener's unit and return its job, or raise `CapacityError`."""
+        self.admit(listener)
+        job = Job(listener, unit, self.now(), on_ready)
+        listener.add(job)
+        return job
+
+
+def admissible(rtf: float, cores: int) -> int:
+    """Return how many real-time listeners `cores` cores keep gap-free with an engine of real-time factor `rtf`."""
+    return max(1, min(MOST_SPEAKING, int(cores * USABLE_SHARE_OF_CORES / rtf)))

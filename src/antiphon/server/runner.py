@@ -1,0 +1,155 @@
+"""Runs the application on uvicorn: one socket, one process, an orderly end."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+from types import FrameType
+
+import structlog
+import uvicorn
+from starlette.applications import Starlette
+
+from antiphon.server.settings import ServerSettings
+from antiphon.server.state import ServerState
+
+# Above the largest message of the protocol (4 MiB of characters, up to 4 bytes each).
+MAX_MESSAGE_BYTES = 16 * 1024 * 1024 + 1024
+PING_INTERVAL_S = 20.0
+# Left to sessions that were not done in time, to send their close frame.
+CLOSING_TIME_S = 1
+
+log = structlog.get_logger()
+
+
+class ServeError(Exception):
+    """The server could not start or had to stop; the message says what to do."""
+
+
+class _Server(uvicorn.Server):
+    """Drains on SIGTERM and SIGINT before it stops; a second signal stops it at once."""
+
+    def __init__(self, config: uvicorn.Config, state: ServerState) -> None:
+        super().__init__(config)
+        self._state = state
+        self._drain: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self._loop = asyncio.get_running_loop()
+        await super().startup(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - uvicorn's signature
+        # Not remembered for re-raising: a drained server has exited as it was asked to, with status 0.
+        if self._loop is None or self._state.draining:
+            self.should_exit = self.force_exit = True
+            return
+        self._state.draining = True
+        self._loop.call_soon_threadsafe(self._begin_drain, signal.Signals(sig).name)
+
+    def _begin_drain(self, why: str) -> None:
+        self._drain = asyncio.get_running_loop().create_task(self._drain_then_exit(why))
+
+    async def _drain_then_exit(self, why: str) -> None:
+        timeout_s = self._state.settings.drain_timeout_s
+        log.info("server.draining", signal=why, sessions=len(self._state.sessions), timeout_s=timeout_s)
+        if not await self._state.drain(timeout_s):
+            log.warning("server.drain_timeout", sessions=len(self._state.sessions))
+        self.should_exit = True
+
+
+def listen(settings: ServerSettings) -> socket.socket:
+    """Bind the listening socket, so that a port in use is known before anything is loaded.
+
+    Raises:
+        ServeError: the address cannot be had.
+    """
+    try:
+        return socket.create_server(
+            (settings.host, settings.port),
+            family=socket.AF_INET6 if ":" in settings.host else socket.AF_INET,
+            backlog=1024,
+        )
+    except OSError as error:
+        raise ServeError(
+            f"cannot listen on {settings.host} port {settings.port}: {error.strerror}; "
+            "choose another with --port, or 0 for any free one"
+        ) from None
+
+
+async def serve(app: Starlette, sock: socket.socket, ready_file: Path | None = None) -> None:
+    """Serve until a signal, or until the engine turns out to be unable to speak.
+
+    Args:
+        app: from `create_app`.
+        sock: from `listen`.
+        ready_file: written, as JSON with ``url`` and ``pid``, once the server can speak.
+
+    Raises:
+        ServeError: the engine cannot speak.
+    """
+    state: ServerState = app.state.server
+    server = _Server(_config(app), state)
+    watcher = asyncio.create_task(_announce(server, state, sock, ready_file))
+    try:
+        await server.serve(sockets=[sock])
+    finally:
+        watcher.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await watcher
+    if state.speaker.failure is not None:
+        raise ServeError(str(state.speaker.failure))
+
+
+def _config(app: Starlette) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        ws="websockets-sansio",
+        # PCM does not compress; deflate costs memory and time per connection.
+        ws_per_message_deflate=False,
+        ws_max_size=MAX_MESSAGE_BYTES,
+        # Pings keep middleboxes awake. They do not judge: a session at its read-ahead bound does not read pongs, and
+        # one that is gone or stuck is found by the idle timer or the send timeout.
+        ws_ping_interval=PING_INTERVAL_S,
+        ws_ping_timeout=None,
+        timeout_graceful_shutdown=CLOSING_TIME_S,
+        access_log=False,
+        log_config=None,
+        log_level="warning",
+        server_header=False,
+    )
+
+
+async def _announce(server: uvicorn.Server, state: ServerState, sock: socket.socket, ready_file: Path | None) -> None:
+    await state.speaker.settled()
+    if state.speaker.failure is not None:
+        server.should_exit = True
+        return
+    host, port = sock.getsockname()[:2]
+    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    log.info("server.ready", url=url, engine=state.speaker.engine.info.name, dialect=state.settings.dialect)
+    if ready_file is not None:
+        partial = ready_file.with_name(f"{ready_file.name}.{os.getpid()}")
+        partial.write_text(json.dumps({"url": url, "pid": os.getpid()}), encoding="utf-8")
+        partial.replace(ready_file)
+
+
+def configure_logging(settings: ServerSettings) -> None:
+    """Write structured logs to standard error."""
+    console = settings.log_format == "console" or (settings.log_format == "auto" and sys.stderr.isatty())
+    renderer = structlog.dev.ConsoleRenderer() if console else structlog.processors.JSONRenderer()
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info if not console else structlog.processors.StackInfoRenderer(),
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(settings.log_level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )

@@ -1,0 +1,244 @@
+"""Runs one session: carries frames, units and audio between the socket, the session machine and the scheduler.
+
+Two tasks: one reads, one sends. The machine decides everything; this only waits.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+
+from antiphon.audio.pcm import PcmChunk
+from antiphon.engines.contract import EngineError
+from antiphon.protocol import SpeechSession
+from antiphon.protocol.events import (
+    Abort,
+    CloseConnection,
+    ConfigureSplitter,
+    Disconnected,
+    Effect,
+    Event,
+    Feed,
+    Flush,
+    Flushed,
+    Play,
+    Prepare,
+    Received,
+    Send,
+    SendAudio,
+    Shutdown,
+    TimePassed,
+    UnitCompleted,
+    UnitFailed,
+    UnitReady,
+)
+from antiphon.scheduling import CapacityError, Job, Listener
+from antiphon.server.connection import Connection, ConnectionLostError
+from antiphon.server.units import UnitAudio, speech_unit
+from antiphon.text.stock import StockSplitter
+from antiphon.text.units import Unit
+
+# Replies waiting for a slow socket; beyond it nothing more is read from the client.
+MOST_UNSENT = 64
+
+log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class _Prepared:
+    """A unit the machine knows: its job, or why it has none."""
+
+    audio: UnitAudio
+    job: Job | None
+    refusal: str = ""
+
+
+class SessionRunner:
+    """Drives a `SpeechSession` on a connection until either ends.
+
+    Args:
+        connection: accepted.
+        session: fresh.
+        listener: whose jobs are this session's units.
+        sample_rate: of the engine, in samples per second.
+        on_first_chunk: told, for each unit, the seconds from its submission to its first chunk.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        session: SpeechSession,
+        listener: Listener,
+        *,
+        sample_rate: int,
+        on_first_chunk: Callable[[float], None],
+    ) -> None:
+        self._connection = connection
+        self._session = session
+        self._listener = listener
+        self._sample_rate = sample_rate
+        self._on_first_chunk = on_first_chunk
+        self._splitter = StockSplitter("none")
+        self._clock = asyncio.get_running_loop().time
+        self._prepared: dict[int, _Prepared] = {}
+        self._playing: _Prepared | None = None
+        self._outbox: deque[Send | SendAudio | CloseConnection] = deque()
+        self._wake = asyncio.Event()
+        self._readable = asyncio.Event()
+        self._alarm: asyncio.TimerHandle | None = None
+        self._handlers: dict[type[Effect], Callable[..., None]] = {
+            Send: self._outbox.append,
+            SendAudio: self._outbox.append,
+            CloseConnection: self._outbox.append,
+            Prepare: self._prepare,
+            Play: self._play,
+            Abort: self._abort,
+            ConfigureSplitter: self._configure_splitter,
+            Feed: self._feed,
+            Flush: self._flush,
+        }
+
+    async def run(self) -> None:
+        """Serve until the session or the connection ends; leaves no task, timer or job behind."""
+        reader = asyncio.create_task(self._read())
+        self._set_alarm()
+        try:
+            await self._send()
+        except ConnectionLostError:
+            self._step(Disconnected())
+        finally:
+            self._listener.close()
+            if self._alarm is not None:
+                self._alarm.cancel()
+            reader.cancel()
+            await asyncio.gather(reader, return_exceptions=True)
+
+    def shut_down(self) -> None:
+        """Let the session end at the next point where nothing is cut off."""
+        self._step(Shutdown())
+
+    # The two tasks.
+
+    async def _read(self) -> None:
+        while not self._session.closed:
+            while not self._session.reading or len(self._outbox) > MOST_UNSENT:
+                self._readable.clear()
+                await self._readable.wait()
+            data = await self._connection.receive()
+            self._step(Disconnected() if data is None else Received(data))
+
+    async def _send(self) -> None:
+        while True:
+            while self._outbox:
+                effect = self._outbox.popleft()
+                if isinstance(effect, CloseConnection):
+                    await self._connection.close(effect.code, effect.reason)
+                    return
+                await self._connection.send(effect.message.to_json() if isinstance(effect, Send) else effect.data)
+            if self._session.closed:
+                return
+            self._readable.set()
+            if self._playing is None or not await self._progress(self._playing):
+                self._wake.clear()
+                await self._wake.wait()
+
+    async def _progress(self, playing: _Prepared) -> bool:
+        """Pass on what the unit's job has; False when it has nothing now."""
+        job = playing.job
+        if job is None:
+            self._finish(UnitFailed(playing.refusal))
+        elif (chunk := job.take()) is not None:
+            self._pass_on(playing, job, chunk)
+        elif not job.finished:
+            return False
+        elif job.error is not None:
+            self._finish(UnitFailed(_explain(job.error)))
+        else:
+            await self._complete(playing)
+        return True
+
+    def _pass_on(self, playing: _Prepared, job: Job, chunk: PcmChunk) -> None:
+        try:
+            audio = playing.audio.add(chunk)
+        except EngineError as error:
+            job.close()
+            self._finish(UnitFailed(str(error)))
+            return
+        if audio is not None:
+            self._step(audio)
+
+    async def _complete(self, playing: _Prepared) -> None:
+        audio = await playing.audio.finish()
+        # The client may have gone while the file was encoded.
+        if self._playing is not playing:
+            return
+        if audio is not None:
+            self._step(audio)
+        self._finish(UnitCompleted())
+
+    def _finish(self, event: UnitCompleted | UnitFailed) -> None:
+        job = self._playing.job if self._playing else None
+        if job is not None and job.first_chunk_at_s is not None:
+            self._on_first_chunk(job.first_chunk_at_s - job.submitted_at_s)
+        self._playing = None
+        self._step(event)
+
+    # The machine.
+
+    def _step(self, event: Event) -> None:
+        for effect in self._session.receive(event, self._clock()):
+            self._handlers[type(effect)](effect)
+        self._set_alarm()
+        self._wake.set()
+
+    def _prepare(self, effect: Prepare) -> None:
+        prepared = _Prepared(UnitAudio(effect.config, self._sample_rate), None)
+        try:
+            prepared.job = self._listener.submit(speech_unit(effect.text, effect.config), self._wake.set)
+        except CapacityError as error:
+            prepared.refusal = str(error)
+        self._prepared[effect.unit_id] = prepared
+
+    def _play(self, effect: Play) -> None:
+        self._playing = self._prepared.pop(effect.unit_id)
+
+    def _abort(self, _: Abort) -> None:
+        self._playing = None
+        self._prepared.clear()
+        self._listener.close()
+
+    def _configure_splitter(self, effect: ConfigureSplitter) -> None:
+        self._splitter = StockSplitter(effect.granularity)
+
+    def _feed(self, effect: Feed) -> None:
+        self._give(self._splitter.feed(effect.text))
+
+    def _flush(self, _: Flush) -> None:
+        self._give(self._splitter.flush())
+        self._step(Flushed())
+
+    def _give(self, units: list[Unit]) -> None:
+        for unit in units:
+            self._step(UnitReady(unit.text, unit.start, unit.end))
+
+    def _set_alarm(self) -> None:
+        deadline = self._session.next_deadline
+        if deadline is None or (self._alarm is not None and self._alarm.when() <= deadline):
+            return
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm = asyncio.get_running_loop().call_at(deadline, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        self._step(TimePassed())
+
+
+def _explain(error: Exception) -> str:
+    """What the client may know: an engine's own message, never the inside of a fault of ours."""
+    if isinstance(error, EngineError):
+        return str(error)
+    log.error("synthesis.crashed", exc_info=error)
+    return "internal error"

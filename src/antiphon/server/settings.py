@@ -1,0 +1,94 @@
+"""Every setting of the server, said once: `antiphon serve --help`, environment and TOML are all made from this."""
+
+import tomllib
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
+
+from antiphon.scheduling.pace import Pace
+
+
+class SettingsError(Exception):
+    """The settings cannot be used; the message says what to do."""
+
+
+class ServerSettings(BaseSettings):
+    """Settings, in this order of precedence: arguments (flags), `ANTIPHON_*` variables, a TOML file, defaults."""
+
+    model_config = SettingsConfigDict(env_prefix="ANTIPHON_", frozen=True, extra="forbid", env_ignore_empty=True)
+
+    host: str = Field("127.0.0.1", description="Address to listen on; 0.0.0.0 in a container.")
+    port: int = Field(8080, ge=0, le=65535, description="Port to listen on; 0 for any free one.")
+    engine: str = Field("hibari", description="Engine that speaks; `antiphon voices` lists them.")
+    dialect: Literal["0.30", "0.26"] = Field(
+        "0.30", description="vLLM-Omni version whose WebSocket dialect to speak; 0.26 is what SageMaker's images have."
+    )
+    model_name: str | None = Field(None, description="Model id to answer to; default the engine's own.")
+    workers: int | None = Field(None, ge=1, le=256, description="Synthesis threads; default one per core.")
+    max_speaking: int | None = Field(
+        None, ge=1, description="Listeners that may speak at once; default what the engine keeps gap-free here."
+    )
+    max_connections: int = Field(4096, ge=1, description="WebSocket connections that may be open at once.")
+    pace: Literal["listener", "asap"] = Field(
+        "asap", description="Run at most max-lead-ms ahead of playback, or as fast as the engine can."
+    )
+    max_lead_ms: int = Field(2000, ge=100, le=60_000, description="Audio that may be ahead of playback.")
+    chunk_ms: int | None = Field(
+        None, ge=10, le=2000, description="Longest chunk of audio sent at once; default the engine's own."
+    )
+    pause_ms: int = Field(200, ge=0, le=5000, description="Silence between two units of one speaker.")
+    config_timeout_s: float = Field(10.0, gt=0, description="Time a client has for its first session.config.")
+    idle_timeout_s: float = Field(30.0, gt=0, description="Time without a message after which a session ends.")
+    send_timeout_s: float = Field(120.0, gt=0, description="Time a client may take to receive what is sent to it.")
+    drain_timeout_s: float = Field(25.0, ge=0, description="Time that sessions have to finish after SIGTERM.")
+    max_body_bytes: int = Field(1024 * 1024, ge=1024, description="Largest HTTP request body.")
+    api_key: SecretStr | None = Field(
+        None, description="Bearer key that clients must present (environment or api-key-file only, never a flag)."
+    )
+    api_key_file: Path | None = Field(None, description="File that holds the bearer key.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least severe log to write.")
+    log_format: Literal["auto", "console", "json"] = Field(
+        "auto", description="Log format; auto is console on a terminal, JSON elsewhere."
+    )
+
+    @classmethod
+    def load(cls, toml: Path | None = None, **given: Any) -> Self:
+        """Read every source; `given` wins over the environment, and that over the file.
+
+        Raises:
+            pydantic.ValidationError: a value is out of bounds, or the TOML file has an unknown name.
+            SettingsError: the file cannot be read.
+        """
+        return cls(**{**_read_toml(toml), **EnvSettingsSource(cls)(), **given})
+
+    @property
+    def listening_pace(self) -> Pace:
+        """The bounds on audio ahead of a listener."""
+        return Pace(mode=self.pace, max_lead_s=self.max_lead_ms / 1000)
+
+    def bearer_key(self) -> str | None:
+        """The key from the file or the environment, or None when clients need none.
+
+        Raises:
+            SettingsError: the file cannot be read, or is empty.
+        """
+        if self.api_key_file is None:
+            return self.api_key.get_secret_value() if self.api_key else None
+        try:
+            key = self.api_key_file.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingsError(f"cannot read the bearer key in {self.api_key_file}: {error}") from None
+        if not key:
+            raise SettingsError(f"the file {self.api_key_file} should hold a bearer key but is empty")
+        return key
+
+
+def _read_toml(path: Path | None) -> dict[str, Any]:
+    if path is None:
+        return {}
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"cannot read the settings in {path}: {error}") from None
