@@ -8,7 +8,15 @@ import pytest
 from tests.protocol.driver import CLOSE, CONFIG, DONE, Driver, configured, message, text
 
 from antiphon.protocol import DIALECT_0_26, DIALECT_0_30, Dialect, Limits, SessionConfig
-from antiphon.protocol.events import AudioChunk, CloseConnection, Disconnected, Prepare, UnitCompleted
+from antiphon.protocol.events import (
+    AudioChunk,
+    CloseConnection,
+    Disconnected,
+    Flushed,
+    Prepare,
+    UnitCompleted,
+    UnitReady,
+)
 
 BOTH = pytest.mark.parametrize("dialect", [DIALECT_0_30, DIALECT_0_26], ids=lambda dialect: dialect.name)
 BAD_START = CloseConnection(1008, "a valid session.config must come first")
@@ -353,6 +361,19 @@ def test_events_about_no_unit_are_ignored() -> None:
     driver = configured().audio(b"ab").complete().fail().fail(fatal=True)
     assert driver.take() == []
     assert not driver.session.closed
+
+
+def test_units_from_nowhere_are_not_prepared() -> None:
+    for driver in (Driver(), configured().client(text("One."), CLOSE)):
+        driver.prepared.clear()
+        driver.deliver(UnitReady("Two.", 0, 4))
+        assert driver.prepared == []
+
+
+def test_a_flush_from_nowhere_is_not_reported() -> None:
+    driver = configured()
+    driver.deliver(Flushed())
+    assert driver.client(DONE).take() == [session_done(0, 0)]
 
 
 def test_text_beyond_the_buffer_is_refused_whole() -> None:

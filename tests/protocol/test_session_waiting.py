@@ -6,7 +6,7 @@ import pytest
 from tests.protocol.driver import CLOSE, CONFIG, DONE, Driver, configured, message, text
 
 from antiphon.protocol import DIALECT_0_30, Limits
-from antiphon.protocol.events import CloseConnection
+from antiphon.protocol.events import CloseConnection, Shutdown
 
 # Time-outs. The driver's clock starts at 1000 s.
 
@@ -64,6 +64,42 @@ def test_the_time_of_an_ignored_event_does_not_count() -> None:
     driver.now = 1020
     driver.audio(b"ab").complete().fail()
     assert driver.session.next_deadline == 1030
+
+
+# Shutdown.
+
+GONE = CloseConnection(1001, "server is shutting down")
+
+
+def test_a_shutdown_ends_what_is_idle_at_once() -> None:
+    for driver in (Driver(), configured()):
+        driver.deliver(Shutdown())
+        assert driver.take() == [GONE]
+
+
+def test_a_shutdown_lets_speech_end_and_ignores_what_comes_later() -> None:
+    driver = configured().client(text("One."), DONE)
+    driver.deliver(Shutdown())
+    driver.client(text("Two."), DONE)
+    driver.take()
+    _, session_done, closing = driver.complete().take()
+    assert isinstance(session_done, dict)
+    assert (session_done["type"], closing) == ("session.done", GONE)
+    assert len(driver.prepared) == 1
+
+
+def test_a_shutdown_waits_for_the_utterance_in_progress() -> None:
+    driver = configured().client(text("One"))
+    driver.deliver(Shutdown())
+    assert driver.take() == []
+    assert driver.client(text(" two"), DONE).complete().take()[-1] == GONE
+    assert [unit.text for unit in driver.prepared] == ["One two"]
+
+
+def test_a_shutdown_does_not_replace_the_clients_close() -> None:
+    driver = configured().client(text("One."), CLOSE)
+    driver.deliver(Shutdown())
+    assert driver.complete().take()[-1] == CloseConnection(1000, "session.close")
 
 
 # The read-ahead bound.

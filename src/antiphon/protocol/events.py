@@ -81,7 +81,9 @@ class UnitFailed:
     fatal: bool = False
 
 
-type Event = Received | Disconnected | TimePassed | Shutdown | UnitReady | Flushed | AudioChunk | UnitCompleted | UnitFailed
+type Event = (
+    Received | Disconnected | TimePassed | Shutdown | UnitReady | Flushed | AudioChunk | UnitCompleted | UnitFailed
+)
 
 # Effects: for the splitter. To be answered at once, before any other event is delivered.
 

@@ -80,15 +80,8 @@ class OutputQueue:
     def fail_for_good(self, reason: str) -> list[Effect]:
         """The playing unit failed and none can follow: everything behind it is dropped."""
         effects = [*self._report_failure(reason), *self._end_unit(failed=True), Abort()]
-        self.clear()
-        return [*effects, *self.add(CloseCause.SYNTHESIS_LOST)]
-
-    def clear(self) -> None:
-        """Drop everything."""
         self._items.clear()
-        self._playing = None
-        self._units = self._chars = self._replies = 0
-        self.full = False
+        return [*effects, *self.add(CloseCause.SYNTHESIS_LOST)]
 
     def _drain(self) -> list[Effect]:
         effects: list[Effect] = []

@@ -123,7 +123,6 @@ class SpeechSession:
         return effects
 
     def _disconnected(self, _event: Disconnected, _now: float) -> list[Effect]:
-        self._output.clear()
         self._state = State.CLOSED
         return [Abort()]
 
@@ -173,7 +172,7 @@ class SpeechSession:
         return [Prepare(unit_id, text, self._config), *self._output.add(unit)]
 
     def _flushed(self, _event: Flushed, _now: float) -> list[Effect]:
-        if not self._flushing or self._state is State.CLOSING:
+        if not self._flushing:
             return []
         self._flushing = False
         counter = self._counter
@@ -196,7 +195,7 @@ class SpeechSession:
         return self._after_unit(fail(encodable(event.message)), now)
 
     def _after_unit(self, effects: list[Effect], now: float) -> list[Effect]:
-        if effects and not self._output.pending:
+        if effects:
             self._quiet_since = now
         self._enter(self._state)
         return effects
