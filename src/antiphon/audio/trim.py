@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-AUDIBLE = 1e-3  # -60 dBFS: louder is heard, softer is silence
+from antiphon.audio.measures import AUDIBLE
 
 _FADE_S = 0.005
 

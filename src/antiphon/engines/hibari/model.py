@@ -15,6 +15,7 @@ from hibari.tts import ASSETS
 from hibari.voices import voice_path
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail, RuntimeException
 
+from antiphon.engines.contract import EngineError
 from antiphon.engines.hibari import graph, text
 from antiphon.engines.hibari.dsp import Floats, Spectra
 
@@ -69,11 +70,21 @@ class HibariModel:
         self._g2p("Zyxt")  # loads the network for unknown words
 
     def read(self, unit: str) -> Iterator[list[int]]:
-        """Yield the phoneme ids of `unit`, a sentence (or a run of `text.MAX_PHONEMES`) at a time."""
+        """Yield the phoneme ids of `unit`, a sentence (or a run of `text.MAX_PHONEMES`) at a time.
+
+        Raises:
+            EngineError: the package fails on the text.
+        """
         for block in text.blocks(unit):
             for sentence in Hibari.split_sentences(block):
-                for run in text.phoneme_runs(self._g2p(sentence)):
+                for run in text.phoneme_runs(self._phonemes(sentence)):
                     yield [0, *(self._ids[phoneme] for phoneme in run if phoneme in self._ids), 0]
+
+    def _phonemes(self, sentence: str) -> str:
+        try:
+            return str(self._g2p(text.plain(sentence)))
+        except Exception as error:  # the package's rules for odd texts fail in many ways
+            raise EngineError(f"hibari cannot pronounce a sentence of this text ({type(error).__name__})") from error
 
     def encode(self, ids: list[int], speed: float, options: ort.RunOptions) -> Encoded:
         """Run the half that needs the whole sentence.

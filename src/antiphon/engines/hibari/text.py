@@ -10,7 +10,19 @@ MAX_PHONEMES = 400  # per graph run, as the package itself allows
 # Where to cut what is too long, best first: after a sentence, after a clause, between words.
 _TEXT_CUTS = (re.compile(r"[.!?…][\"”’)\]]*\s+"), re.compile(r"[,;:—]\s+"), re.compile(r"\s+"))
 _PHONEME_CUTS = (re.compile(r"[.!?…,;:—]\s+"), re.compile(r"\s+"))
+_COMPATIBILITY = re.compile(r"[\u2074-\u2089\u2460-\u24ff\u2776-\u2793\uff01-\uff5e\U0001f100-\U0001f10a]")
+_LONG_NUMBER = re.compile(r"\d[\d,]{15,}")
 _SILENT = frozenset(' .,;:!?…—"“”()ˈˌ')
+
+
+def plain(text: str) -> str:
+    """Return `text` as the G2P can read it.
+
+    Full-width and circled characters become the usual ones; a number too long for a name is read digit by digit.
+    """
+    if not text.isascii():
+        text = _COMPATIBILITY.sub(lambda match: unicodedata.normalize("NFKC", match[0]), text)
+    return _LONG_NUMBER.sub(lambda match: " ".join(match[0].replace(",", "")), text)
 
 
 def blocks(text: str) -> Iterator[str]:
