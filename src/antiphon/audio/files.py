@@ -10,8 +10,6 @@ import soundfile
 
 from antiphon.audio.wavfile import wav_header
 
-_BLOCK_SAMPLES = 1 << 15  # libsndfile's Ogg encoder keeps a whole write on its stack
-
 
 class AudioFormatError(ValueError):
     """No such format, or it cannot hold this sample rate; the message says what can be done."""
@@ -45,7 +43,7 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
 
 
 def encode(pcm: bytes, sample_rate: int, file_format: str) -> bytes:
-    """Return `pcm` as a whole file.
+    """Return `pcm` as a whole file; libsndfile makes an empty one of no samples in flac and mp3.
 
     Args:
         pcm: s16le mono samples.
@@ -74,9 +72,7 @@ def _sndfile(container: str, subtype: str) -> Callable[[bytes, int], bytes]:
     def write(pcm: bytes, sample_rate: int) -> bytes:
         samples = np.frombuffer(pcm, dtype="<i2")
         buffer = io.BytesIO()
-        with soundfile.SoundFile(buffer, "w", sample_rate, 1, format=container, subtype=subtype) as file:
-            for start in range(0, len(samples), _BLOCK_SAMPLES):
-                file.write(samples[start : start + _BLOCK_SAMPLES])
+        soundfile.write(buffer, samples, sample_rate, format=container, subtype=subtype)
         return buffer.getvalue()
 
     return write
