@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from antiphon.protocol import Limits
-from antiphon.protocol.decode import decode, encodable, is_encodable
+from antiphon.protocol.decode import _quoted, decode, encodable, is_encodable
 from antiphon.protocol.transitions import MessageKind
 
 LIMITS = Limits(max_message_chars=200, max_text_message_chars=100)
@@ -53,6 +53,13 @@ def test_a_nested_type_never_raises_at_any_depth() -> None:
     for depth in (*range(1, 3000, 97), 20_000):
         raw = '{"type":' + "[" * depth + "]" * depth + "}"
         assert decode(raw, Limits()).kind in (MessageKind.UNKNOWN, MessageKind.MALFORMED)
+
+
+def test_a_type_too_deep_to_print_is_described() -> None:
+    nested: list[object] = []
+    for _ in range(100_000):
+        nested = [nested]
+    assert _quoted(nested) == "a deeply nested value"
 
 
 @pytest.mark.parametrize("raw", ["[]", '"x"', "1", "null", "NaN", "true"])
