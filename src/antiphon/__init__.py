@@ -1,14 +1,13 @@
 """Full-duplex speech: text streams in while it is written, PCM streams out before it is complete.
 
-`connect` (asynchronous) and `open` (synchronous) reach any speech server: ``ws://…``, or ``local:`` for an engine
-inside this process.
+`connect` (asynchronous) and `connect_sync` reach any speech server: ``ws://…``, or ``local:`` for an engine inside this
+process.
 """
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from antiphon.client import connect
+    from antiphon.client.voice import connect as connect
 
 __version__ = "0.1.0"
 
@@ -23,5 +22,13 @@ def __getattr__(name: str) -> Any:
     """
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    client = importlib.import_module("antiphon.client")
-    return getattr(client, name)
+    from antiphon.client import targets, voice  # noqa: PLC0415 - see above
+
+    targets.register("local", _open_local)
+    return getattr(voice, name)
+
+
+async def _open_local(target: str, options: Any) -> Any:
+    from antiphon.local import open_local  # noqa: PLC0415 - only those who use it load an engine
+
+    return await open_local(target, options)

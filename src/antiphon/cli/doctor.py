@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from antiphon.cli.failures import ExitCode
-from antiphon.client.player import find_player
+from antiphon.client.player import PLAYERS, find_player
 from antiphon.engines.cache import cache_dir
 from antiphon.engines.contract import EngineError, EngineInfo, SpeechUnit
 from antiphon.engines.registry import create, engine_names
@@ -129,10 +129,11 @@ async def _try(name: str) -> tuple[float, float, float, EngineInfo]:
 def _sound() -> Iterator[Finding]:
     player = find_player()
     if player is None:
-        advice = "install one of pw-play, paplay, aplay, ffplay or play for --play; WAV files work without"
+        names = ", ".join(command.program for command in PLAYERS)
+        advice = f"for --play, install one of {names}; WAV files work without"
         yield Finding("sound", "warning", "no player", advice)
     else:
-        yield Finding("sound", "ok", player.name)
+        yield Finding("sound", "ok", player.program)
 
 
 def _port() -> Iterator[Finding]:

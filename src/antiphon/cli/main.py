@@ -5,9 +5,9 @@ from typing import Annotated
 import typer
 
 from antiphon import __version__
-
-
-
+from antiphon.cli.demo import demo
+from antiphon.cli.doctor import doctor
+from antiphon.cli.say import say
 from antiphon.cli.serve import serve
 from antiphon.cli.voices import voices
 
@@ -39,7 +39,7 @@ def root(
     """Set what holds for every command."""
 
 
-for command in (serve, voices):
+for command in (demo, say, serve, voices, doctor):
     app.command()(command)
 
 

@@ -2,6 +2,10 @@
 
 import asyncio
 import inspect
+import os
+import signal
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +22,9 @@ from antiphon.server.runner import serve as run_server
 from antiphon.server.settings import ServerSettings, SettingsError
 
 
+READ_BYTES = 4096
+
+
 def serve(
     config: Annotated[
         Path | None, typer.Option("--config", envvar="ANTIPHON_CONFIG", help="TOML file with any of these settings.")
@@ -25,6 +32,9 @@ def serve(
     ready_file: Annotated[
         Path | None, typer.Option("--ready-file", help="Write url and pid here, as JSON, once the server can speak.")
     ] = None,
+    exit_with_stdin: Annotated[
+        bool, typer.Option("--exit-with-stdin", help="Stop when standard input ends, as it does with a parent process.")
+    ] = False,
     **given: Any,
 ) -> None:
     """Serve speech over WebSocket and HTTP, until SIGTERM or Ctrl-C.
@@ -37,7 +47,15 @@ def serve(
         settings = ServerSettings.load(config, **{name: value for name, value in given.items() if value is not None})
         configure_logging(settings)
         app = create_app(settings)
+        if exit_with_stdin:
+            threading.Thread(target=_stop_at_end_of_input, daemon=True).start()
         asyncio.run(run_server(app, listen(settings), ready_file))
+
+
+def _stop_at_end_of_input() -> None:
+    while os.read(sys.stdin.fileno(), READ_BYTES):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _options() -> Iterator[inspect.Parameter]:

@@ -20,6 +20,7 @@ from antiphon.server.state import ServerState
 # Above the largest message of the protocol (4 MiB of characters, up to 4 bytes each).
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024 + 1024
 PING_INTERVAL_S = 20.0
+BACKLOG = 1024
 # Left to sessions that were not done in time, to send their close frame.
 CLOSING_TIME_S = 1
 
@@ -68,17 +69,21 @@ def listen(settings: ServerSettings) -> socket.socket:
     Raises:
         ServeError: the address cannot be had.
     """
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    # The protocol is named because asyncio switches Nagle's algorithm off only on sockets that name it; with it on,
+    # the end of a unit waits 40 ms for the client's delayed acknowledgement.
+    sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        return socket.create_server(
-            (settings.host, settings.port),
-            family=socket.AF_INET6 if ":" in settings.host else socket.AF_INET,
-            backlog=1024,
-        )
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((settings.host, settings.port))
+        sock.listen(BACKLOG)
     except OSError as error:
+        sock.close()
         raise ServeError(
             f"cannot listen on {settings.host} port {settings.port}: {error.strerror}; "
             "choose another with --port, or 0 for any free one"
         ) from None
+    return sock
 
 
 async def serve(app: Starlette, sock: socket.socket, ready_file: Path | None = None) -> None:
