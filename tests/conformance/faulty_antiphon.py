@@ -11,13 +11,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from tests.conformance.faults import FAILURE, Fault, fault_of
 
 from antiphon.audio.pcm import BYTES_PER_SAMPLE, PcmChunk
 from antiphon.cli.main import main as antiphon
-from antiphon.engines import registry
+from antiphon.engines import qwen3, registry
 from antiphon.engines.contract import EngineError, SpeechUnit, Synthesis
 from antiphon.engines.tone import ToneEngine
 
@@ -25,7 +26,11 @@ _ROUTE = "/v1/audio/speech/stream"
 
 
 class FaultyTone(ToneEngine):
-    """The tone, with the faults that a text asks for."""
+    """The tone, with the faults that a text asks for. Its steps may sleep, so they must not run on the event loop."""
+
+    def __init__(self, *, chunk_ms: int = 80, release: qwen3.Release = "0.30") -> None:
+        super().__init__(chunk_ms=chunk_ms, release=release)
+        self.info = replace(self.info, step_ms=1.0)
 
     def synthesize(self, unit: SpeechUnit) -> Synthesis:
         """Begin to hum `unit`, or to fail it."""

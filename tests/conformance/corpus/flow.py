@@ -17,6 +17,7 @@ from tests.conformance.script import (
 )
 
 _SENTENCES = pcm(split_granularity="sentence")
+_BRIEF = pcm(split_granularity="sentence", max_new_tokens=1)
 
 SCRIPTS: tuple[Script, ...] = (
     script("hello", pcm(), *speak("Hello there.")),
@@ -67,6 +68,9 @@ SCRIPTS: tuple[Script, ...] = (
         DONE,
         skip={"0.26": "it speaks nothing before a flush, so the wait would never end"},
     ),
+    script("three hundred sentences at once", _BRIEF, text("One two. " * 300), DONE, DONE_ANSWERED),
+    script("three hundred utterances at once", _BRIEF, *[step for _ in range(300) for step in (text("Hm."), DONE)]),
+    script("replies behind a unit", pcm(), text("Spoken."), DONE, *[message(type=f"x{n}") for n in range(300)]),
     script("close at once", pcm(), CLOSE_SESSION, WaitClosed()),
     script("close drops what was not flushed", pcm(), text("Never spoken."), CLOSE_SESSION, WaitClosed()),
     script("close drops the rest of a sentence", _SENTENCES, text("Spoken now. Never"), CLOSE_SESSION, WaitClosed()),
