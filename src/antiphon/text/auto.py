@@ -17,13 +17,17 @@ class AutoOptions:
     """What the segmenter trades between an early first sound and good prosody.
 
     A cut within a sentence is heard: each unit gets an intonation, and a pause, of its own. Only the first unit is worth
-    one, because all that follows arrives while it plays. Speech takes about 15 characters a second, so twenty characters
-    (four words) are more than a second of cover; a language model at 30 tokens a second writes as much in 150 ms.
+    one, because what follows arrives while it plays. Speech takes about 15 characters a second, so twenty characters
+    (four words) cover more than a second; a language model at 30 tokens a second writes as much in 150 ms.
+
+    The delay is a limit for slow text, not a wait: at 30 tokens a second the first unit of typical answers is complete
+    after 300 ms on average. With 250 ms it would be complete after 220 ms, but half of the answers would be cut in
+    mid-phrase (`benchmarks/segmenters.py` measures both).
 
     Attributes:
         max_buffer_delay_ms: how long text may be held back: the first unit, from the arrival of its first character,
-            until it is cut between two words; a complete unit that is only held to be merged, or because what follows
-            could change it, from its last character on.
+            until it is cut between two words (but see `first_min_chars`); a complete unit that only waits to be merged,
+            or to see what follows it, from its own completion.
         first_min_chars: the least that the first unit must have to end at a clause or between words.
         min_chars: a later sentence shorter than this is merged with the next one.
         max_chars: the most that a unit can have, and the one reason to cut within a word.
@@ -31,7 +35,7 @@ class AutoOptions:
     Lengths are in characters; for `first_min_chars` and `min_chars` an ideograph or a syllable counts as three.
     """
 
-    max_buffer_delay_ms: int = 300
+    max_buffer_delay_ms: int = 500
     first_min_chars: int = 20
     min_chars: int = 12
     max_chars: int = 600
@@ -72,12 +76,12 @@ class AutoSegmenter:
     @property
     def next_deadline(self) -> float | None:
         """When `poll` will return a unit if no text comes before; in seconds, on the clock of `now`."""
-        deadlines = []
+        since = []
         if self._held:
-            deadlines.append(self._held_at + self._delay_s)
-        if self._first_at is not None and self._word_cut():
-            deadlines.append(self._first_at + self._delay_s)
-        return min(deadlines, default=None)
+            since.append(self._held_at)
+        if self._first_at is not None and (self._held or self._word_cut()):
+            since.append(self._first_at)
+        return min(since) + self._delay_s if since else None
 
     def feed(self, text: str, now: float) -> list[Unit]:
         """Take the next piece of text, of any size, that came at `now` seconds; return the units that are complete."""
@@ -91,12 +95,7 @@ class AutoSegmenter:
 
     def poll(self, now: float) -> list[Unit]:
         """Return the unit, if there is one, that has been held back for too long at `now` seconds."""
-        if self._held and now >= self._held_at + self._delay_s:
-            place: Break | None = self._held
-        elif self._first_at is not None and now >= self._first_at + self._delay_s:
-            place = self._word_cut()
-        else:
-            place = None
+        place = self._due(now)
         if place is None:
             return []
         unit = self._cut_at(place)
@@ -167,6 +166,14 @@ class AutoSegmenter:
                 return place
         hard = Break(self._position, Strength.SPACE, self._scanner.spoken)
         return max(self._latest.values(), key=lambda place: place.position, default=hard)
+
+    def _due(self, now: float) -> Break | None:
+        """Where to cut because of the time."""
+        if self._held and now >= self._held_at + self._delay_s:
+            return self._held
+        if self._first_at is not None and now >= self._first_at + self._delay_s:
+            return self._held or self._word_cut()
+        return None
 
     def _hold(self, now: float) -> None:
         """Note what would be cut if nothing more came, and since when it waits."""

@@ -8,6 +8,7 @@ from antiphon.text import abbreviations
 from antiphon.text.characters import MARKS, Mark, after_wide, is_wide
 
 _LONGEST_LIST_NUMBER: Final = 3
+_QUOTING: Final = frozenset("とっ")  # Japanese: what was just quoted is part of this sentence
 _LONGEST_RUN_IN_WORD: Final = 4
 
 
@@ -123,7 +124,7 @@ def judge_within(run: Run, before: str, after: str) -> Strength | None:
     wide = is_wide(after)
     match run.mark:
         case Mark.STOP:
-            return Strength.SENTENCE
+            return Strength.CLAUSE if run.closed and after in _QUOTING else Strength.SENTENCE
         case Mark.BANG if wide:
             return Strength.SENTENCE
         case Mark.ELLIPSIS if wide:

@@ -55,10 +55,11 @@ class _Token:
     run: Run = field(default_factory=Run)
 
     def add(self, ch: str) -> None:
-        if len(self.word) < _LONGEST_WORD:
+        if self.run.text:
             self.word += self.run.text
+            self.run = Run()
+        if len(self.word) < _LONGEST_WORD:
             self.word.append(ch)
-        self.run = Run()
 
     @property
     def known_word(self) -> str:
@@ -145,12 +146,18 @@ class Scanner:
         if ch in MARKS or is_closer(ch):
             token.run.add(ch)
             return
-        strength = judge_within(token.run, before="".join(token.word[-1:]), after=ch)
-        if strength is not None:
-            self._find(strength)
-            token = self._token = _Token(opens_line=False)
+        if token.run.text:
+            token = self._token = self._leave_run(token, ch)
         token.add(ch)
         self.spoken += ch.isalnum()
+
+    def _leave_run(self, token: _Token, ch: str) -> _Token:
+        """Return the token that `ch`, which follows the run of `token`, belongs to."""
+        strength = judge_within(token.run, before="".join(token.word[-1:]), after=ch)
+        if strength is None:
+            return token
+        self._find(strength)
+        return _Token(opens_line=False)
 
     def _end_token(self) -> None:
         if not self._token:
