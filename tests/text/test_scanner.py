@@ -52,3 +52,11 @@ def test_a_guess_is_not_a_finding() -> None:
     assert scanner.guess() == Break(5, Strength.SENTENCE, 4)
     assert scanner.take("n") == ()
     assert scanner.guess() is None
+
+
+def test_of_a_long_token_only_its_beginning_is_kept() -> None:
+    scanner = Scanner()
+    for ch in "a...." * 1_000:
+        scanner.take(ch)
+    assert scanner._token is not None
+    assert len(scanner._token.word) <= 52

@@ -22,8 +22,8 @@ NUMBERING: Final = frozenset("no nos nr núm nº".split())  # noqa: SIM905  # on
 CLOSING: Final = frozenset(
     """
     a.m al anon apr approx art assn assoc aug ave bldg blvd bros bzw ca ch chap co corp dec dept div ed eds eq esq est
-    etc ext feb fig figs ft gal gmbh hrs inc intl jan jr jul jun kg lb lbs llc ltd max min misc natl nov oct oz p.m pg
-    ph.d pp pt pty pvt ref sec sect sep sept sr st tel u.k u.s univ usw vol
+    etc ext feb fig figs fri ft gal gmbh hrs inc intl jan jr jul jun kg lb lbs llc ltd max min misc mon natl nov oct oz
+    p.m pg ph.d pp pt pty pvt ref sec sect sep sept sr st tel thu thur thurs tue tues u.k u.s univ usw vol wed
     """.split()  # noqa: SIM905  # a list of words reads best as words
 )
 

@@ -55,11 +55,10 @@ class _Token:
     run: Run = field(default_factory=Run)
 
     def add(self, ch: str) -> None:
-        if self.run.text:
-            self.word += self.run.text
-            self.run = Run()
         if len(self.word) < _LONGEST_WORD:
-            self.word.append(ch)
+            self.word += [*self.run.text, ch]
+        if self.run.text:
+            self.run = Run()
 
     @property
     def known_word(self) -> str:
