@@ -168,9 +168,9 @@ class Connection:
     async def _run(self) -> None:
         try:
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._read())
-                tasks.create_task(self._write())
-                tasks.create_task(self._close())
+                tasks.create_task(self._read(), name="antiphon-reader")
+                tasks.create_task(self._write(), name="antiphon-writer")
+                tasks.create_task(self._close(), name="antiphon-closer")
         finally:
             self._stop(VoiceClosedError("the event loop is closing"))
 

@@ -2,8 +2,9 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from ssl import SSLContext
 from types import TracebackType
 from typing import Any, Self, Unpack
@@ -30,15 +31,19 @@ class _LoopThread:
 
     def call[T](self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine there and wait for its result; a `KeyboardInterrupt` here cancels it there."""
-        if self._loop.is_closed():
-            coroutine.close()
-            raise VoiceClosedError("the voice was closed")
-        future: Future[T] = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        future = self.start(coroutine)
         try:
             return future.result()
         except BaseException:
             future.cancel()
             raise
+
+    def start[T](self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+        """Run a coroutine there, meanwhile."""
+        if self._loop.is_closed():
+            coroutine.close()
+            raise VoiceClosedError("the voice was closed")
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def close(self) -> None:
         """Stop the loop and wait for the thread; idempotent."""
@@ -70,6 +75,15 @@ class Utterance:
     def end(self) -> None:
         """Say that the text is complete."""
         self._loop.call(self._utterance.end())
+
+    @contextmanager
+    def fed_from(self, source: TextSource) -> Generator[None, None, None]:
+        """Meanwhile, write all tokens of `source` and end; see `antiphon.client.utterance.Utterance.feed`."""
+        feeding = self._loop.start(self._utterance.feed(source))
+        try:
+            yield
+        finally:
+            feeding.cancel()
 
     def __iter__(self) -> Self:
         return self
@@ -116,12 +130,8 @@ class Voice:
 
         A plain iterable is read in a thread of its own. Leaving the iteration drops what is not spoken yet.
         """
-        events = self._voice.say(source, **options)
-        try:
-            while (event := self._loop.call(_next(events))) is not None:
-                yield event
-        finally:
-            self._loop.call(events.aclose())
+        with self.utterance(**options) as utterance, utterance.fed_from(source):
+            yield from utterance
 
     def __enter__(self) -> Self:
         return self
@@ -175,8 +185,8 @@ def connect(  # noqa: PLR0913 - every one has a default
     return Voice(connecting)
 
 
-async def _next(events: _AsyncUtterance | AsyncGenerator[Event, None]) -> Event | None:
-    return await anext(events, None)
+async def _next(utterance: _AsyncUtterance) -> Event | None:
+    return await anext(utterance, None)
 
 
 async def _begin(voice: _async.Voice, options: SpeechOptions) -> _AsyncUtterance:

@@ -59,6 +59,7 @@ class FakeEndpoint:
         spoken: the texts of the units whose speech has begun, in order.
         voices: the voice of each of `spoken`.
         frames_sent: frames that the clients have taken.
+        speaking: set when the first of them begins.
         closed: connections that their client has closed.
     """
 
@@ -88,6 +89,7 @@ class FakeEndpoint:
         self.spoken: list[str] = []
         self.voices: list[str | None] = []
         self.frames_sent = 0
+        self.speaking = asyncio.Event()
         self.closed = 0
         self._may_speak = asyncio.Event()
         self._may_speak.set()
@@ -162,6 +164,12 @@ class FakeTransport:
         """Let the server hang up."""
         self._end(code, reason)
 
+    def refuse(self, message: str) -> None:
+        """Let the server refuse the session: an error, then the end without a close frame."""
+        self._inbox.clear()
+        self._frames = self._session.refuse(message)
+        self._wake.set()
+
     async def _make_chunk(self) -> None:
         chunk = asyncio.ensure_future(self._endpoint.make_chunk())
         closing = asyncio.ensure_future(self._wait_for_close())
@@ -213,7 +221,7 @@ class _StockSession:
         if kind == SessionConfig.type:
             return self._configure(fields)
         if self._config is None:
-            return self._fatal(f"Expected session.config, got: {kind}")
+            return self.refuse(f"Expected session.config, got: {kind}")
         if kind == InputText.type:
             return self._append(fields["text"])
         if kind == InputDone.type:
@@ -222,8 +230,12 @@ class _StockSession:
             return self._leave()
         return _error(f"Unknown message type: {kind}")
 
+    def refuse(self, message: str) -> Iterator[Frame]:
+        self.over = True
+        return _error(message)
+
     def time_out(self) -> Iterator[Frame]:
-        return self._fatal("Idle timeout: no message received")
+        return self.refuse("Idle timeout: no message received")
 
     def _configure(self, fields: dict[str, Any]) -> Iterator[Frame]:
         if self._buffered:
@@ -233,7 +245,7 @@ class _StockSession:
             self._config = parse(fields)
         except ValidationError as error:
             refusal = f"Invalid session config: {error}"
-            return self._fatal(refusal) if self._config is None else _error(refusal)
+            return self.refuse(refusal) if self._config is None else _error(refusal)
         return iter(())
 
     def _append(self, text: str) -> Iterator[Frame]:
@@ -251,6 +263,7 @@ class _StockSession:
     def _speak(self, text: str, index: int, config: SessionConfig) -> Iterator[Frame]:
         endpoint = self._endpoint
         endpoint.spoken.append(text)
+        endpoint.speaking.set()
         endpoint.voices.append(config.voice)
         rate = endpoint.sample_rate if config.stream_audio else None
         yield AudioStart(
@@ -270,10 +283,6 @@ class _StockSession:
     def _leave(self) -> Iterator[Frame]:
         self.over, self.close_code = True, 1000
         return iter(())
-
-    def _fatal(self, message: str) -> Iterator[Frame]:
-        self.over = True
-        return _error(message)
 
 
 def _error(message: str) -> Iterator[Frame]:
