@@ -103,6 +103,14 @@ class SpeechUnit:
 class Synthesis(Protocol):
     """A unit being synthesised: an iterator that can be stopped from any thread."""
 
+    @property
+    def exhausted(self) -> bool:
+        """Whether the last chunk has been returned, as far as the engine knows.
+
+        True spares the step that would only find the end, and the listener the wait for it. Once True it stays True.
+        """
+        ...
+
     def __iter__(self) -> Iterator[PcmChunk]: ...
 
     def __next__(self) -> PcmChunk:

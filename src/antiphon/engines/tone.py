@@ -167,6 +167,10 @@ class _ToneSynthesis:
         self._position = 0
         self._closed = False
 
+    @property
+    def exhausted(self) -> bool:
+        return self._position >= self._length
+
     def __iter__(self) -> Iterator[PcmChunk]:
         return self
 

@@ -48,6 +48,10 @@ class _HookedSynthesis:
         self._closed = threading.Event()
         self._index = 0
 
+    @property
+    def exhausted(self) -> bool:
+        return self._inner.exhausted
+
     def __iter__(self) -> Iterator[PcmChunk]:
         return self
 

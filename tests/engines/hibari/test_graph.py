@@ -1,5 +1,6 @@
-import multiprocessing
-import os
+import contextlib
+import subprocess
+import sys
 from pathlib import Path
 
 import onnx
@@ -68,21 +69,33 @@ def test_without_a_place_for_the_cache_it_still_loads(
     assert "set ANTIPHON_CACHE_DIR" in caplog.text
 
 
-def _load(barrier: "multiprocessing.synchronize.Barrier", folder: str) -> None:
-    os.environ["ANTIPHON_CACHE_DIR"] = folder
-    barrier.wait(60)
-    assert graph.load_parts(MODEL).encoder
+CUT_WHEN_TOLD = """
+import sys
+from pathlib import Path
+from antiphon.engines.hibari import graph
+print("ready", flush=True)
+sys.stdin.readline()
+assert graph.load_parts(Path(sys.argv[1])).encoder
+"""
 
 
 def test_two_processes_may_cut_at_once(folder: Path) -> None:
-    context = multiprocessing.get_context("spawn")
-    barrier = context.Barrier(2)
-    processes = [context.Process(target=_load, args=(barrier, str(folder))) for _ in range(2)]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join(60)
-    assert [process.exitcode for process in processes] == [0, 0]
+    command = [sys.executable, "-c", CUT_WHEN_TOLD, str(MODEL)]
+    with contextlib.ExitStack() as stack:
+        pair = [
+            stack.enter_context(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+            for _ in range(2)
+        ]
+        for process in pair:
+            assert process.stdout
+            assert process.stdout.readline() == b"ready\n"
+        for process in pair:
+            assert process.stdin
+            process.stdin.write(b"go\n")
+            process.stdin.flush()
+        for process in pair:
+            process.communicate(timeout=60)
+    assert [process.returncode for process in pair] == [0, 0]
     (file,) = folder.iterdir()
     assert graph._unpack(file.read_bytes()) is not None
 

@@ -1,0 +1,1 @@
+"""Tests of hibari, against its package where that is the reference."""

@@ -1,0 +1,1 @@
+"""Tests of the fakes and the conformance kits that users get."""
