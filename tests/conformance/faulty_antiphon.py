@@ -43,6 +43,10 @@ class _FaultySynthesis:
         self._fault = fault
         self._left = fault.fail_at
 
+    @property
+    def exhausted(self) -> bool:
+        return self._left is None and self._tone.exhausted
+
     def __iter__(self) -> Iterator[PcmChunk]:
         return self
 

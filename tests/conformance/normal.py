@@ -27,36 +27,34 @@ _MAX_CODING_ERROR = 0.1  # root mean square, relative to the sound's
 def normalise(transcript: Transcript) -> list[str]:
     """Return one line per event, per unit's audio, and per end of a connection."""
     start: dict[str, Any] = {}
+    size = 0
     lines: list[str] = []
     for is_audio, group in groupby(transcript, key=lambda entry: isinstance(entry, Frame)):
         entries = list(group)
         if is_audio:
-            lines += _audio([entry.data for entry in entries if isinstance(entry, Frame)], start)
+            frames = [entry.data for entry in entries if isinstance(entry, Frame)]
+            size = sum(map(len, frames))
+            lines += _audio(frames, start)
             continue
         for entry in entries:
             if isinstance(entry, Event) and entry.type == "audio.start":
-                start = json.loads(entry.raw)
-            lines.append(_line(entry, start))
+                start, size = json.loads(entry.raw), 0
+            lines.append(_event(entry, start, size) if isinstance(entry, Event) else _end(entry))
     return list(_without_cut_off(lines))
 
 
-def _line(entry: Entry, start: dict[str, Any]) -> str:
-    if isinstance(entry, Event):
-        return _event(entry, start)
+def _end(entry: Entry) -> str:
     assert isinstance(entry, Ended)
     if entry.how == "server":
         return f"closed by the server: {entry.code} {entry.reason!r}"
     return f"closed by the client: {entry.code}" if entry.how == "client" else entry.how
 
 
-def _event(event: Event, start: dict[str, Any]) -> str:
-    """Leave the event as it came, but for the size of a lossy file: it is the encoder's, not the protocol's."""
-    if event.type != "audio.done" or start.get("format") not in _LOSSY:
+def _event(event: Event, start: dict[str, Any], size: int) -> str:
+    """Leave the event as it came, but for the right size of a lossy file: it is the encoder's, not the protocol's."""
+    if event.type != "audio.done" or start.get("format") not in _LOSSY or not size:
         return event.raw
-    fields = json.loads(event.raw)
-    if not fields["total_bytes"]:
-        return event.raw
-    return event.raw.replace(f'"total_bytes":{fields["total_bytes"]}', '"total_bytes":SIZE')
+    return event.raw.replace(f'"total_bytes":{size},', '"total_bytes":SIZE,')
 
 
 def _audio(frames: list[bytes], start: dict[str, Any]) -> Iterator[str]:
