@@ -148,6 +148,7 @@ def test_what_cannot_be_spoken_and_follows_the_last_unit_is_a_unit_that_says_so(
         ("a" * 25, ["a" * 10, "a" * 10, "a" * 5]),
         ("aaaa bbbb cccc dd", ["aaaa bbbb", "cccc dd"]),
         ("aaaaaa, bb cc", ["aaaaaa,", "bb cc"]),
+        ("a, bbbb cccccc", ["a, bbbb", "cccccc"]),
         ("a bbbbbbbbbbbb", ["a", "bbbbbbbbbb", "bb"]),
         ("aaaaa bbbb ccc", ["aaaaa bbbb", "ccc"]),
         ("Dr. aaaaaaa bb", ["Dr.", "aaaaaaa bb"]),

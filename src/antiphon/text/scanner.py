@@ -108,7 +108,7 @@ class Scanner:
         if self._tags.holding:
             return None
         if self._token:
-            return None if self._doubt else self._guess_in(self._token)
+            return self._guess_in(self._token)
         return self._doubt.resolve(yes=True) if self._doubt else self._last
 
     def _guess_in(self, token: _Token) -> Break | None:
@@ -171,16 +171,14 @@ class Scanner:
     def _end_line(self) -> None:
         """Let the line end a unit, unless it looks like one of a paragraph wrapped at a column.
 
-        That is a line of some length without a stop at its end, when the next one begins with a small letter.
+        That is a line of some length, when the next one begins with a small letter.
         """
         start, self._line_start = self._line_start, self._position + 1
         end, self._line_end = self._line_end, None
         if end is None:  # an empty line: the text cannot go on
             self._resolve(yes=True)
             return
-        last = self._found[-1] if self._found else self._last
-        stopped = last and last.position == end and last.strength >= Strength.SENTENCE
-        if not self._doubt and not stopped and end - start >= _SHORTEST_WRAPPED_LINE:
+        if not self._doubt and end - start >= _SHORTEST_WRAPPED_LINE:
             self._doubt = _Doubt(end, self.spoken, _WRAPPED_LINE)
         else:
             self._doubt = None
