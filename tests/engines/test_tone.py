@@ -75,6 +75,12 @@ def test_different_texts_sound_different() -> None:
     assert len({tone_pcm(text, 200, 400) for text in ("one", "two", "three", "four", "five")}) > 1
 
 
+def test_the_last_chunk_is_known_to_be_the_last() -> None:
+    synthesis = ToneEngine().synthesize(SpeechUnit(TEXT))
+    known = [synthesis.exhausted for _ in synthesis]
+    assert known == [False] * (len(known) - 1) + [True]
+
+
 def test_the_end_stays_the_end_and_close_is_one() -> None:
     synthesis = ToneEngine().synthesize(SpeechUnit(TEXT))
     next(synthesis)

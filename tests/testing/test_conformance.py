@@ -58,6 +58,10 @@ class BrokenSynthesis:
     def __init__(self, engine: Broken, inner: Synthesis) -> None:
         self.engine, self.inner, self.closed = engine, inner, False
 
+    @property
+    def exhausted(self) -> bool:
+        return self.engine.fault == "says it has ended" or self.inner.exhausted
+
     def __iter__(self) -> Iterator[PcmChunk]:
         return self
 
@@ -92,6 +96,7 @@ class BrokenSynthesis:
         ("half a sample", "whole samples"),
         ("never the same", "says it is deterministic"),
         ("silent", "speaks"),
+        ("says it has ended", "or says it has"),
     ],
 )
 def test_a_broken_promise_is_found(fault: str, message: str) -> None:

@@ -111,6 +111,12 @@ def repeats_itself_if_it_says_so(subject: Subject) -> None:
         _expect(subject.speak() == subject.speak(), "the engine says it is deterministic, and is not")
 
 
+def takes_any_seed(subject: Subject) -> None:
+    """A seed may be any 64-bit integer, or None."""
+    for seed in (None, 0, -1, 2**63 - 1, -(2**63)):
+        _expect(subject.speak(replace(subject.unit, seed=seed)), f"the seed {seed} makes a sound")
+
+
 def answers_to_its_names_in_any_case(subject: Subject) -> None:
     """Voices, aliases and languages are accepted in any case, and None, ``Auto`` and the defaults are the same."""
     info = subject.engine.info
@@ -138,8 +144,9 @@ def refuses_what_it_does_not_know(subject: Subject) -> None:
 def stays_ended(subject: Subject) -> None:
     """After its end a unit gives nothing more, and may be closed."""
     synthesis = subject.begin()
-    _expect(list(synthesis), "a sentence makes a sound")
-    _expect(not list(synthesis), "a unit that has ended gives nothing more")
+    while not synthesis.exhausted and next(synthesis, None):
+        pass
+    _expect(not list(synthesis), "a unit that has ended, or says it has, gives nothing more")
     synthesis.close()
 
 
@@ -220,6 +227,7 @@ ENGINE_CHECKS: tuple[EngineCheck, ...] = (
     loads_again,
     sends_whole_samples_at_its_rate,
     repeats_itself_if_it_says_so,
+    takes_any_seed,
     answers_to_its_names_in_any_case,
     refuses_what_it_does_not_know,
     stays_ended,

@@ -5,6 +5,7 @@ They speak as `tone` does, so every byte can still be checked with `antiphon.eng
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 
 from antiphon.audio.pcm import PcmChunk
 from antiphon.engines.contract import EngineError, EngineInfo, SpeechUnit, Synthesis
@@ -20,7 +21,8 @@ class HookedEngine:
 
     def __init__(self, chunk_ms: int = 80) -> None:
         self._tone = ToneEngine(chunk_ms=chunk_ms)
-        self.info: EngineInfo = self._tone.info
+        # Above what is stepped on an event loop: a step that waits there would stop the world.
+        self.info: EngineInfo = replace(self._tone.info, step_ms=1.0)
 
     def load(self) -> None:
         """As the tone."""

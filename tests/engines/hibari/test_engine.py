@@ -1,5 +1,6 @@
 import threading
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -60,6 +61,21 @@ def test_no_seam_and_no_end_clicks(engine: HibariEngine) -> None:
     wave = np.frombuffer(bytes(2 * RATE) + b"".join(chunks) + bytes(2 * RATE), dtype="<i2")
     seams = RATE + np.cumsum([0, *(len(chunk) // 2 for chunk in chunks)])
     assert max(seam_step(wave, int(seam)) for seam in seams) < 10 ** (-50 / 20)
+
+
+@pytest.mark.parametrize("text", ["Hi.", LONG])
+def test_the_last_chunk_is_known_to_be_the_last(engine: HibariEngine, text: str) -> None:
+    synthesis = engine.synthesize(SpeechUnit(text))
+    known = [synthesis.exhausted for _ in synthesis]
+    assert known == [False] * (len(known) - 1) + [True]
+
+
+def test_a_closed_unit_lets_go_of_what_it_computed(engine: HibariEngine) -> None:
+    synthesis = engine.synthesize(SpeechUnit(LONG))
+    next(synthesis)
+    work = weakref.ref(synthesis._chunks)
+    synthesis.close()
+    assert work() is None
 
 
 def test_the_seed_decides_the_noise_and_nothing_else(engine: HibariEngine) -> None:

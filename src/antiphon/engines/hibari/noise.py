@@ -22,12 +22,12 @@ class FrameNoise:
     """A sequence of noise spectra that depends on nothing but its seed.
 
     Args:
-        seed: any integer from 0.
+        seed: any integer.
         bins: values per spectrum; real and imaginary parts have unit variance each.
     """
 
     def __init__(self, seed: int, bins: int) -> None:
-        self._starts = np.random.default_rng(seed)
+        self._starts = np.random.default_rng(seed % (1 << 64))  # numpy takes none below 0
         self._table = _table(bins)
         self._bins = np.arange(bins)[:, None]
 

@@ -1,5 +1,6 @@
 """Speaking one unit with hibari, a chunk per step."""
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -52,7 +53,13 @@ class HibariSynthesis:
         self._options = ort.RunOptions()
         self._options.log_severity_level = 4
         self._closed = False
+        self._exhausted = False
         self._chunks: Iterator[PcmChunk] = self._unit()
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the last chunk has been returned. Not yet known if only what makes no sound follows it."""
+        return self._exhausted
 
     def __iter__(self) -> Iterator[PcmChunk]:
         return self
@@ -71,19 +78,23 @@ class HibariSynthesis:
         """Stop; a running graph gives up within milliseconds."""
         self._closed = True
         self._options.terminate = True
+        self._chunks = iter(())  # lets go of the spectra as soon as a running step does
 
     def _unit(self) -> Iterator[PcmChunk]:
         model = self._model()
+        sentences = _Lookahead(model.read(self._text))
         urgent = True
-        for ids in model.read(self._text):
+        for ids in sentences:
             if self._closed:
                 return
             encoded = model.encode(ids, self._delivery.speed, self._options)
-            for samples in self._sentence(model, encoded, urgent):
+            for samples, last in self._sentence(model, encoded, urgent):
+                self._exhausted = last and sentences.ended()
                 yield PcmChunk(from_float(samples), SAMPLE_RATE)
                 urgent = False  # the listener has something to hear while the rest is made
 
-    def _sentence(self, model: HibariModel, encoded: Encoded, urgent: bool) -> Iterator[Floats]:
+    def _sentence(self, model: HibariModel, encoded: Encoded, urgent: bool) -> Iterator[tuple[Floats, bool]]:
+        """Yield samples, and whether they are the sentence's last."""
         frames = encoded.audible(self._delivery.speed)
         synthesizer = FrameSynthesizer(
             encoded.f0[frames.start : frames.stop] * self._delivery.timbre.pitch, self._noise
@@ -91,10 +102,11 @@ class HibariSynthesis:
         trimmer = self._trimmer()
         for spectra, stop in self._spectra(model, encoded, frames, urgent):
             samples = trimmer.push(synthesizer.push(spectra))
-            if stop == frames.stop:
+            last = stop == frames.stop
+            if last:
                 samples = np.concatenate([samples, trimmer.finish()])
             if len(samples):
-                yield samples
+                yield samples, last
 
     def _trimmer(self) -> SilenceTrimmer:
         lead, pause = (ms * SAMPLE_RATE // 1000 for ms in (LEAD_MS, self._delivery.pause_ms))
@@ -112,3 +124,22 @@ class HibariSynthesis:
                 part = slice(chunk.start - window.start, chunk.stop - window.start)
                 lh, theta, ln, lr, phi = (values[:, part] for values in spectra)
                 yield (envelope(lh), theta, envelope(ln), envelope(lr), phi), chunk.stop
+
+
+class _Lookahead[Item]:
+    """An iterator that can be asked whether there is more."""
+
+    def __init__(self, items: Iterator[Item]) -> None:
+        self._items = items
+        self._next: list[Item] = []
+
+    def __iter__(self) -> Iterator[Item]:
+        return self
+
+    def __next__(self) -> Item:
+        return self._next.pop() if self._next else next(self._items)
+
+    def ended(self) -> bool:
+        if not self._next:
+            self._next.extend(itertools.islice(self._items, 1))
+        return not self._next
