@@ -1,26 +1,39 @@
 """The command line's root."""
 
-from typing import Annotated
+import importlib
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from antiphon import __version__
-from antiphon.cli.demo import demo
-from antiphon.cli.doctor import doctor
-from antiphon.cli.say import say
-from antiphon.cli.serve import serve
-from antiphon.cli.voices import voices
+
+# Each command is the function of its name in the module of its name, imported when it is asked for: a command that
+# speaks should not wait for what only a server needs.
+COMMANDS = ("demo", "say", "serve", "voices", "doctor")
+
+
+class _Commands(TyperGroup):
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the base's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:  # noqa: ARG002 - the base's signature
+        if cmd_name not in COMMANDS:
+            return None
+        only = typer.Typer(add_completion=False, rich_markup_mode="rich")
+        only.command(cmd_name)(getattr(importlib.import_module(f"antiphon.cli.{cmd_name}"), cmd_name))
+        command = typer.main.get_command(only)
+        assert isinstance(command, TyperCommand)  # noqa: S101 - for the type checker: an application of one command
+        return command
+
 
 app = typer.Typer(
     name="antiphon",
+    cls=_Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
-    help=(
-        "Full-duplex speech: text streams in while it is being written, PCM streams out before it is complete.\n\n"
-        "Start with [bold]antiphon demo[/bold], then [bold]antiphon say 'Hello there.' --play[/bold]."
-    ),
 )
 
 
@@ -36,11 +49,10 @@ def root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Set what holds for every command."""
+    """Full-duplex speech: text streams in while it is being written, PCM streams out before it is complete.
 
-
-for command in (demo, say, serve, voices, doctor):
-    app.command()(command)
+    Start with [bold]antiphon demo[/bold], then [bold]antiphon say 'Hello there.'[/bold].
+    """
 
 
 def main() -> None:

