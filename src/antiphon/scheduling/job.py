@@ -1,12 +1,13 @@
 """One unit on its way from an engine to a listener."""
 
+import contextlib
 from collections import deque
 from collections.abc import Callable
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from antiphon.audio.pcm import PcmChunk
-from antiphon.engines.contract import SpeechUnit, Synthesis
+from antiphon.engines.contract import EngineError, SpeechUnit
 
 if TYPE_CHECKING:
     from antiphon.scheduling.listener import Listener
@@ -26,6 +27,14 @@ class JobState(Enum):
 ENDED = frozenset({JobState.COMPLETE, JobState.FAILED, JobState.CLOSED})
 
 
+class Closable(Protocol):
+    """What a job knows of the synthesis that a stepper runs for it."""
+
+    def close(self) -> None:
+        """Stop; a running step ends early."""
+        ...
+
+
 class Job:
     """A submitted unit: a bounded queue of its chunks, filled by the scheduler and emptied by one reader.
 
@@ -33,21 +42,38 @@ class Job:
 
     Attributes:
         unit: what is spoken.
-        error: why synthesis failed; chunks from before the failure are still given.
+        error: why it is not whole; chunks from before a failure are still given.
         submitted_at_s, first_chunk_at_s: times of the scheduler's clock; the latter None before the first chunk.
+        buffered_s: seconds of audio that were made and not taken.
+        taken_s: seconds of audio that were taken.
     """
 
+    __slots__ = (
+        "_chunks",
+        "_listener",
+        "buffered_s",
+        "error",
+        "first_chunk_at_s",
+        "on_ready",
+        "state",
+        "submitted_at_s",
+        "synthesis",
+        "taken_s",
+        "unit",
+    )
+
     def __init__(self, listener: "Listener", unit: SpeechUnit, now: float, on_ready: Callable[[], None]) -> None:
-        self.listener = listener
+        self._listener = listener
         self.unit = unit
         self.on_ready = on_ready
         self.error: Exception | None = None
         self.submitted_at_s = now
         self.first_chunk_at_s: float | None = None
         self.state = JobState.WAITING
-        self.synthesis: Synthesis | None = None
-        self._chunks: deque[PcmChunk] = deque()
-        self.buffered_s = 0.0
+        self.synthesis: Closable | None = None
+        # Made with the first chunk: one message can hold text for tens of thousands of units.
+        self._chunks: deque[PcmChunk] | None = None
+        self.buffered_s = self.taken_s = 0.0
 
     @property
     def finished(self) -> bool:
@@ -59,35 +85,43 @@ class Job:
         if not self._chunks:
             return None
         chunk = self._chunks.popleft()
-        self.buffered_s -= chunk.duration_s
-        self.listener.taken(chunk)
+        # Exactly 0 when empty: rounding errors must not add up over a long unit.
+        self.buffered_s = self.buffered_s - chunk.duration_s if self._chunks else 0.0
+        self.taken_s += chunk.duration_s
+        self._listener.taken(chunk)
         return chunk
 
     def close(self) -> None:
-        """Stop: no further step starts, a running one ends early, buffered audio is dropped. Idempotent."""
-        self._chunks.clear()
+        """Stop: no further step starts, a running one ends early, and what was not taken is dropped.
+
+        The player is expected to drop what it was given of this unit, too. Idempotent; without effect once finished.
+        """
+        if self.finished:
+            return
+        self._chunks = None
         self.buffered_s = 0.0
-        if self.state not in ENDED:
-            self.state = JobState.CLOSED
-            # A step in progress ends early; its late result is dropped when it comes back.
-            if self.synthesis is not None:
+        ended, self.state = self.state in ENDED, JobState.CLOSED
+        self.error = EngineError("speech was stopped before its end")
+        # A step in progress ends early; its late result is dropped when it comes back.
+        if self.synthesis is not None and not ended:
+            with contextlib.suppress(Exception):  # whatever an engine raises ends its unit, and that is over
                 self.synthesis.close()
-            self.listener.closed()
-        self.listener.advance()
+        self._listener.closed(self, ended=ended)
+        self.on_ready()
 
     # What follows is for the scheduler.
 
     def deliver(self, chunk: PcmChunk, now: float) -> None:
-        """Append a chunk, wake the reader, and wait for the next step to be due."""
-        self.state = JobState.WAITING
-        if self.first_chunk_at_s is None:
+        """Append a chunk for the reader."""
+        if self._chunks is None:
+            self._chunks = deque()
             self.first_chunk_at_s = now
         self._chunks.append(chunk)
         self.buffered_s += chunk.duration_s
-        self.on_ready()
 
-    def end(self, state: JobState, error: Exception | None = None) -> None:
-        """Mark the end of synthesis and wake the reader."""
+    def stepped(self, state: JobState, error: Exception | None = None) -> None:
+        """Enter `state` after a step, wake the reader, and let the listener see what is next."""
         self.state = state
         self.error = error
         self.on_ready()
+        self._listener.advance()

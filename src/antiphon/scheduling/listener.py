@@ -3,6 +3,8 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from itertools import islice
+from math import inf
 from typing import TYPE_CHECKING
 
 from antiphon.audio.pcm import PcmChunk
@@ -38,29 +40,32 @@ class Listener:
         Raises:
             CapacityError: as many listeners are speaking as can be kept gap-free.
         """
-        return self._scheduler.submit(self, unit, on_ready)
+        self._scheduler.admit(self)
+        job = Job(self, unit, self._scheduler.now(), on_ready)
+        self._jobs.append(job)
+        self.advance()
+        return job
 
     def close(self) -> None:
-        """Close every job that is not finished. Idempotent."""
-        for job in list(self._jobs):
+        """Close every job and forget what the player was given, as a barge-in does. Idempotent; it may speak again."""
+        # From the last to the first, so that none becomes the next on the way.
+        for job in reversed(list(self._jobs)):
             job.close()
-        self._disarm()
+        self._playback = PlaybackClock()
 
     # What follows is for the scheduler and the jobs.
 
-    def add(self, job: Job) -> None:
-        """Append an admitted job."""
-        self._jobs.append(job)
-        self.advance()
-
     def taken(self, chunk: PcmChunk) -> None:
-        """A chunk left for the listener: its clock moves, and there is room for the next step."""
+        """A chunk left for the player: its clock moves, and there is room for the next step."""
         self._playback.delivered(chunk.duration_s, self._scheduler.now())
         self.advance()
 
-    def closed(self) -> None:
-        """Count a job that its reader closed before it was complete."""
-        self._scheduler.closed()
+    def closed(self, job: Job, *, ended: bool) -> None:
+        """A job was closed; `ended` says whether its synthesis was over before. The player drops its audio."""
+        self._playback.dropped(job.taken_s, self._scheduler.now())
+        if not ended:
+            self._scheduler.withdraw(job)
+        self.advance()
 
     def advance(self) -> None:
         """Forget finished jobs; make the next one ready if its time has come, else set an alarm for when it does."""
@@ -70,36 +75,31 @@ class Listener:
             self._disarm()
             self._scheduler.fell_silent(self)
             return
-        job = self._next_to_synthesise()
-        if job is None:
+        ahead = list(islice((job for job in self._jobs if not job.finished), UNITS_AHEAD))
+        job = next((job for job in ahead if job.state not in ENDED), None)
+        if job is None or job.state is not JobState.WAITING:
             return
-        delay_s = self._delay_s()
+        delay_s = self._delay_s(sum(job.buffered_s for job in ahead))
         if delay_s <= 0:
             self._disarm()
             self._scheduler.make_ready(job)
-        elif delay_s != float("inf"):
-            self._arm(delay_s)
+        elif delay_s != inf:
+            self._arm(self._scheduler.now() + delay_s)
 
-    def _next_to_synthesise(self) -> Job | None:
-        for position, job in enumerate(self._jobs):
-            if position >= UNITS_AHEAD:
-                return None
-            if job.state not in ENDED:
-                return job if job.state is JobState.WAITING else None
-        return None
-
-    def _delay_s(self) -> float:
-        """Seconds until the next step may start; 0 for now; infinite while only the reader can make room."""
-        buffered_s = sum(job.buffered_s for job in self._jobs)
+    def _delay_s(self, buffered_s: float) -> float:
+        """Seconds until the next step may start; 0 or less for now; infinite while only the reader can make room."""
         if buffered_s >= self.pace.max_buffer_s:
-            return float("inf")
+            return inf
         if self.pace.mode == "asap":
             return 0.0
+        # A step may start when the lead has fallen below its bound, not at it.
         return self._playback.lead_s(self._scheduler.now()) + buffered_s - self.pace.max_lead_s
 
-    def _arm(self, delay_s: float) -> None:
-        if self._wakeup is None:
-            self._wakeup = self._scheduler.call_later(delay_s, self._alarm)
+    def _arm(self, when_s: float) -> None:
+        if self._wakeup is not None and self._wakeup.when() <= when_s:
+            return
+        self._disarm()
+        self._wakeup = self._scheduler.call_at(when_s, self._alarm)
 
     def _alarm(self) -> None:
         self._wakeup = None

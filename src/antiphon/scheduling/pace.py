@@ -8,6 +8,9 @@ from typing import Literal
 class Pace:
     """The bounds on audio that exists but has not been heard.
 
+    A step starts while the audio is below both bounds, and how much it will give is not known beforehand; so either
+    bound can be exceeded by the audio of one step.
+
     Attributes:
         mode: `listener` keeps synthesis at most `max_lead_s` ahead of a real-time player that starts with the
             first chunk; `asap` synthesises as fast as the engine can and the reader takes.
@@ -28,12 +31,16 @@ class PlaybackClock:
     """
 
     def __init__(self) -> None:
-        self.dry_at_s = float("-inf")
+        self._dry_at_s = float("-inf")
 
     def delivered(self, duration_s: float, now: float) -> None:
         """Take note of `duration_s` seconds of audio handed over at time `now`."""
-        self.dry_at_s = max(self.dry_at_s, now) + duration_s
+        self._dry_at_s = max(self._dry_at_s, now) + duration_s
+
+    def dropped(self, duration_s: float, now: float) -> None:
+        """The last `duration_s` seconds handed over are dropped, as far as they were not played before `now`."""
+        self._dry_at_s -= min(duration_s, self.lead_s(now))
 
     def lead_s(self, now: float) -> float:
         """Seconds of delivered audio that the player has not reached yet."""
-        return max(0.0, self.dry_at_s - now)
+        return max(0.0, self._dry_at_s - now)

@@ -6,10 +6,10 @@ locks.
 
 import asyncio
 import os
+from collections import Counter
 from collections.abc import Callable
 
-from antiphon.audio.pcm import PcmChunk
-from antiphon.engines.contract import Engine, SpeechUnit
+from antiphon.engines.contract import Engine
 from antiphon.scheduling.job import Job, JobState
 from antiphon.scheduling.listener import Listener
 from antiphon.scheduling.pace import Pace
@@ -45,16 +45,16 @@ class Scheduler:
         policy: Policy | None = None,
         max_speaking: int | None = None,
     ) -> None:
-        workers = workers or os.cpu_count() or 1
-        self.engine = engine
-        self.max_speaking = max_speaking or admissible(engine.info.rtf, workers)
+        workers = workers or usable_cores()
+        self.max_speaking = max_speaking or admissible(engine.info.rtf, min(workers, usable_cores()))
         self._policy = policy or Fifo()
         self._stepper = stepper_for(engine, workers)
         self._loop = asyncio.get_running_loop()
         self._speaking: set[Listener] = set()
+        self._closed = False
         self._stepping = 0
         self._dispatch_due = False
-        self._ended = {JobState.COMPLETE: 0, JobState.FAILED: 0, JobState.CLOSED: 0}
+        self._ended: Counter[JobState] = Counter()
         self._steps = self._refused = 0
         self._audio_s = self._synthesis_s = 0.0
 
@@ -79,29 +79,32 @@ class Scheduler:
         )
 
     async def close(self) -> None:
-        """Close every listener and wait for the steps in progress."""
+        """Close every listener, admit no more, and wait for the steps in progress. Idempotent."""
+        self._closed = True
         for listener in list(self._speaking):
             listener.close()
         await self._stepper.close()
 
-    # What follows is for listeners and jobs.
+    # What follows is for listeners.
 
     def now(self) -> float:
         """Return the time of the loop's clock in seconds."""
         return self._loop.time()
 
-    def call_later(self, delay_s: float, callback: Callable[[], None]) -> asyncio.TimerHandle:
-        """Call back once, after `delay_s` seconds."""
-        return self._loop.call_later(delay_s, callback)
+    def call_at(self, when_s: float, callback: Callable[[], None]) -> asyncio.TimerHandle:
+        """Call back once, at time `when_s` of `now`."""
+        return self._loop.call_at(when_s, callback)
 
     def admit(self, listener: Listener) -> None:
         """Let a listener speak.
 
         Raises:
-            CapacityError: too many others do.
+            CapacityError: too many others do, or speech has ended here.
         """
         if listener in self._speaking:
             return
+        if self._closed:
+            raise CapacityError("the server is shutting down")
         if len(self._speaking) >= self.max_speaking:
             self._refused += 1
             raise CapacityError(
@@ -114,13 +117,14 @@ class Scheduler:
         self._speaking.discard(listener)
 
     def make_ready(self, job: Job) -> None:
-        """Let a job stand in line for a step."""
+        """Queue a job for its next step."""
         job.state = JobState.READY
         self._policy.push(job, self.now())
         self._dispatch_soon()
 
-    def closed(self) -> None:
-        """Count a job that its reader closed."""
+    def withdraw(self, job: Job) -> None:
+        """Forget a job whose reader closed it before its synthesis was over."""
+        self._policy.discard(job)
         self._ended[JobState.CLOSED] += 1
 
     def _dispatch_soon(self) -> None:
@@ -132,7 +136,7 @@ class Scheduler:
     def _dispatch(self) -> None:
         self._dispatch_due = False
         for _ in range(self._stepper.batch):
-            if self._stepping >= self._stepper.room or (job := self._next_ready()) is None:
+            if self._stepping >= self._stepper.room or (job := self._policy.pop(self.now())) is None:
                 return
             job.state = JobState.STEPPING
             self._steps += 1
@@ -141,36 +145,33 @@ class Scheduler:
         if len(self._policy):
             self._dispatch_soon()
 
-    def _next_ready(self) -> Job | None:
-        while (job := self._policy.pop(self.now())) is not None:
-            if job.state is JobState.READY:
-                return job
-        return None
-
     def _stepped(self, job: Job, outcome: Outcome) -> None:
         self._stepping -= 1
         self._synthesis_s += outcome.took_s
+        # A job closed meanwhile has no use for its late result.
         if job.state is JobState.STEPPING:
-            self._settle(job, outcome.chunk, outcome.error)
+            self._settle(job, outcome)
         if len(self._policy):
             self._dispatch_soon()
 
-    def _settle(self, job: Job, chunk: PcmChunk | None, error: Exception | None) -> None:
-        if chunk is not None:
-            self._audio_s += chunk.duration_s
-            job.deliver(chunk, self.now())
-        else:
-            ended = JobState.FAILED if error else JobState.COMPLETE
-            self._ended[ended] += 1
-            job.end(ended, error)
-        job.listener.advance()
+    def _settle(self, job: Job, outcome: Outcome) -> None:
+        # Silence of no length is no news, and a queue of it would have no bound.
+        if outcome.chunk is not None and outcome.chunk.data:
+            self._audio_s += outcome.chunk.duration_s
+            job.deliver(outcome.chunk, self.now())
+        if outcome.more:
+            job.stepped(JobState.WAITING)
+            return
+        state = JobState.FAILED if outcome.error else JobState.COMPLETE
+        self._ended[state] += 1
+        job.stepped(state, outcome.error)
 
-    def submit(self, listener: Listener, unit: SpeechUnit, on_ready: Callable[[], None]) -> Job:
-        """Admit a listener's unit and return its job, or raise `CapacityError`."""
-        self.admit(listener)
-        job = Job(listener, unit, self.now(), on_ready)
-        listener.add(job)
-        return job
+
+def usable_cores() -> int:
+    """Return how many cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def admissible(rtf: float, cores: int) -> int:

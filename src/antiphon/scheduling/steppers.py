@@ -2,14 +2,15 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 from antiphon.audio.pcm import PcmChunk
-from antiphon.engines.contract import Engine, StepEngine, StreamEngine, Synthesis, is_stream_engine
+from antiphon.engines.contract import Engine, EngineError, StepEngine, StreamEngine, Synthesis, is_stream_engine
 from antiphon.scheduling.job import Job, JobState
+from antiphon.scheduling.remote import RemoteSynthesis
 
 # A hop to a thread and back costs about this much; cheaper steps run on the loop.
 INLINE_STEP_MS = 0.2
@@ -20,9 +21,17 @@ STREAMS_AT_ONCE = 1024
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a step gave: a chunk, or an error, or neither when the unit is complete; and how long it took."""
+    """What a step gave.
+
+    Attributes:
+        chunk: audio; None when there was none left, or it failed.
+        more: whether the unit may have another step.
+        error: why it failed.
+        took_s: how long the step took, wall clock.
+    """
 
     chunk: PcmChunk | None
+    more: bool
     error: Exception | None
     took_s: float
 
@@ -79,15 +88,24 @@ class ThreadStepper:
         self._engine = engine
         self._loop = asyncio.get_running_loop()
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="antiphon-step")
+        self._running: set[asyncio.Future[Outcome]] = set()
 
     def start(self, job: Job, done: Callable[[Job, Outcome], None]) -> None:
         """Run one step on a free thread."""
-        future = self._threads.submit(_step, self._engine, job)
-        future.add_done_callback(lambda done_: self._loop.call_soon_threadsafe(done, job, done_.result()))
+
+        def back(step: asyncio.Future[Outcome]) -> None:
+            self._running.discard(step)
+            done(job, step.result())
+
+        step = self._loop.run_in_executor(self._threads, _step, self._engine, job)
+        self._running.add(step)
+        step.add_done_callback(back)
 
     async def close(self) -> None:
-        """Wait for the threads."""
-        await asyncio.to_thread(self._threads.shutdown, wait=True)
+        """Wait for the steps, then for the threads, which are idle by then."""
+        while self._running:
+            await asyncio.wait(self._running)
+        self._threads.shutdown()
 
 
 class StreamStepper:
@@ -100,85 +118,59 @@ class StreamStepper:
 
     def start(self, job: Job, done: Callable[[Job, Outcome], None]) -> None:
         """Wait for one chunk in a task of its own."""
-        task = asyncio.get_running_loop().create_task(self._wait(job, done))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._spawn(self._wait(job, done))
 
     async def close(self) -> None:
         """Wait until every stream has been closed at its source."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     async def _wait(self, job: Job, done: Callable[[Job, Outcome], None]) -> None:
         started = time.perf_counter()
         chunk, error = None, None
         try:
-            stream = job.synthesis or _RemoteSynthesis(self._engine.synthesize(job.unit), self._tasks)
-            assert isinstance(stream, _RemoteSynthesis)  # noqa: S101 - for the type checker: only this class sets it
-            job.synthesis = stream
-            chunk = await stream.step()
+            # A job closed before this task first ran has nothing to close yet, and must not begin.
+            if job.state is not JobState.CLOSED:
+                chunk = await self._synthesis(job).step()
         except Exception as exc:  # noqa: BLE001 - whatever an engine raises ends its unit, never the server
             error = exc
-        done(job, Outcome(chunk, error, time.perf_counter() - started))
+        done(job, Outcome(chunk, chunk is not None, error, time.perf_counter() - started))
 
-
-class _RemoteSynthesis:
-    """An asynchronous stream with the face of a `Synthesis`, so that a job closes every kind alike."""
-
-    def __init__(self, stream: AsyncIterator[PcmChunk], tasks: set[asyncio.Task[None]]) -> None:
-        self._stream = stream
-        self._tasks = tasks
-        self._step: asyncio.Task[PcmChunk | None] | None = None
-        self._closed = False
-
-    def __iter__(self) -> "Synthesis":
-        return self
-
-    def __next__(self) -> PcmChunk:
-        raise TypeError("an asynchronous engine is awaited, not iterated")
-
-    async def step(self) -> PcmChunk | None:
-        """Return the next chunk; None at the end, or once closed."""
-        if self._closed:
-            return None
-        self._step = asyncio.ensure_future(anext(self._stream, None))
-        try:
-            return await self._step
-        except asyncio.CancelledError:
-            if self._closed:
-                return None
-            raise
-
-    def close(self) -> None:
-        """Cancel the step in progress and close the stream at its source."""
-        if self._closed:
-            return
-        self._closed = True
-        if self._step is not None:
-            self._step.cancel()
-        task = asyncio.get_running_loop().create_task(self._aclose())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _aclose(self) -> None:
-        if self._step is not None:
-            await asyncio.wait([self._step])
-        aclose = getattr(self._stream, "aclose", None)
-        if aclose is not None:
-            await aclose()
+    def _synthesis(self, job: Job) -> RemoteSynthesis:
+        if job.synthesis is None:
+            job.synthesis = RemoteSynthesis(self._engine.synthesize(job.unit), self._spawn)
+        return cast("RemoteSynthesis", job.synthesis)  # nobody else sets it
 
 
 def _step(engine: StepEngine, job: Job) -> Outcome:
     started = time.perf_counter()
-    chunk, error = None, None
+    chunk, more, error = None, False, None
     try:
         if job.synthesis is None:
             job.synthesis = engine.synthesize(job.unit)
+        synthesis = cast("Synthesis", job.synthesis)  # nobody else sets it
         # A job that is closed meanwhile either sees the synthesis set above and closes it, or is seen closed here.
         if job.state is JobState.CLOSED:
-            job.synthesis.close()
+            synthesis.close()
         else:
-            chunk = next(job.synthesis, None)
-    except Exception as exc:  # noqa: BLE001 - whatever an engine raises ends its unit, never the server
-        error = exc
-    return Outcome(chunk, error, time.perf_counter() - started)
+            chunk = next(synthesis, None)
+            more = chunk is not None and not synthesis.exhausted
+    except KeyboardInterrupt:
+        raise  # the user's, which only reaches the main thread
+    except BaseException as exc:  # noqa: BLE001 - whatever an engine raises ends its unit, never the server
+        error = _plain(exc)
+    return Outcome(chunk, more, error, time.perf_counter() - started)
+
+
+def _plain(error: BaseException) -> Exception:
+    """Extensions raise BaseExceptions of their own, and SystemExit, which would end whoever is told of them."""
+    if isinstance(error, Exception):
+        return error
+    plain = EngineError(f"the engine stopped with {type(error).__name__}")
+    plain.__cause__ = error
+    return plain
