@@ -16,7 +16,7 @@ from antiphon.engines.tone import tone_pcm
 
 def _pcm(path: Path) -> bytes:
     with wave.open(str(path)) as recording:
-        return recording.readframes(recording.getnframes())
+        return bytes(recording.readframes(recording.getnframes()))
 
 
 def test_an_argument_is_said(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from antiphon.protocol import DIFFERENCES, CloseCause, State
+from antiphon.protocol import CloseCause, State
 from antiphon.protocol.diagram import page, state_diagram
 from antiphon.protocol.transitions import OTHER_TRANSITIONS, TRANSITIONS, MessageKind
 
@@ -29,10 +29,10 @@ def test_the_diagram_shows_every_edge_once() -> None:
     assert len({line.partition(":")[0] for line in lines}) == len(lines)
 
 
-def test_the_page_lists_close_frames_and_differences() -> None:
+def test_the_page_lists_every_close_frame() -> None:
     rows = [line for line in page().splitlines() if line.startswith("| ")]
-    assert len(rows) == len(CloseCause) + len(DIFFERENCES) + 4
-    assert {line.count(" | ") for line in rows} == {2, 3}
+    assert len(rows) == len(CloseCause) + 2
+    assert {line.count(" | ") for line in rows} == {2}
 
 
 def test_the_documentation_is_up_to_date() -> None:

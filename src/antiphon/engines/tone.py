@@ -41,7 +41,8 @@ def tone_length(text: str, speed: float = 1.0, max_new_tokens: int | None = None
     """
     tokens = qwen3.DEFAULT_NEW_TOKENS if max_new_tokens is None else max_new_tokens
     cap = tokens * qwen3.FRAME_MS * SAMPLE_RATE // 1000
-    return min(cap, round(len(text) * SAMPLES_PER_CHARACTER / speed))
+    # Cut, not rounded: as vLLM-Omni's stretched audio is.
+    return min(cap, int(len(text) * SAMPLES_PER_CHARACTER / speed))
 
 
 def tone_pcm(

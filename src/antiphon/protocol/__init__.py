@@ -2,7 +2,6 @@
 
 from antiphon.protocol.closing import CloseCause
 from antiphon.protocol.dialects import DIALECT_0_26, DIALECT_0_30, DIALECTS, Dialect
-from antiphon.protocol.differences import DIFFERENCES, Difference
 from antiphon.protocol.limits import Limits
 from antiphon.protocol.messages import (
     AudioChunkMessage,
@@ -29,7 +28,6 @@ __all__ = [
     "DIALECTS",
     "DIALECT_0_26",
     "DIALECT_0_30",
-    "DIFFERENCES",
     "AudioChunkMessage",
     "AudioDone",
     "AudioFormat",
@@ -37,7 +35,6 @@ __all__ = [
     "ClientMessage",
     "CloseCause",
     "Dialect",
-    "Difference",
     "ErrorMessage",
     "Granularity",
     "InputDone",

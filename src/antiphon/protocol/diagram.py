@@ -4,7 +4,6 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from antiphon.protocol.closing import CloseCause
-from antiphon.protocol.differences import DIFFERENCES
 from antiphon.protocol.transitions import OTHER_TRANSITIONS, TRANSITIONS, State
 
 _INTRODUCTION = """\
@@ -25,14 +24,11 @@ def state_diagram() -> str:
 def page() -> str:
     """The whole page, in Markdown."""
     closings = [(str(cause.code), cause.reason, cause.when) for cause in CloseCause]
-    differences = [(row.case, row.stock, row.here, row.why) for row in DIFFERENCES]
     sections = [
         _INTRODUCTION,
         f"```mermaid\n{state_diagram()}\n```\n",
         "## Close frames\n",
         _table(("code", "reason", "when"), closings),
-        "## Differences from vLLM-Omni\n",
-        _table(("when", "vLLM-Omni", "here", "why"), differences),
     ]
     return "\n".join(sections)
 

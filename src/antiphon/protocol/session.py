@@ -4,7 +4,7 @@
 vLLM-Omni's ``OmniStreamingSpeechHandler`` with one difference that a client cannot see: that loop stops reading
 while it speaks, this machine reads ahead. What a message causes, a unit, a reply or the close, joins one ordered
 queue, so the output is the same as if each message were finished before the next is read. Only a disconnect
-overtakes. The close frames are listed in `closing`, all differences from vLLM-Omni in `differences`.
+overtakes. The close frames are listed in `closing`, all differences from vLLM-Omni in ``docs/conformance.md``.
 """
 
 from collections.abc import Callable, Mapping
