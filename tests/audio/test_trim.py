@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from antiphon.audio.measures import seam_step
+from antiphon.audio.measures import audible_span, seam_step
 from antiphon.audio.pcm import from_float
 from antiphon.audio.trim import SilenceTrimmer
 
@@ -28,6 +28,13 @@ def trimmed(samples: NDArray[np.float32], sizes: list[int] | None = None, *, tai
 def test_lead_and_tail_are_exact_whatever_there_was(before: int, after: int) -> None:
     expected = np.concatenate([np.zeros(LEAD), np.full(100, 0.5), np.zeros(TAIL)])
     np.testing.assert_array_equal(trimmed(sentence(before, after)), expected)
+
+
+def test_what_is_measured_after_conversion_is_what_was_cut_by() -> None:
+    swelling = np.linspace(0, 0.01, 5000, dtype=np.float32)
+    span = audible_span(from_float(trimmed(np.concatenate([swelling, swelling[::-1]]))))
+    assert span
+    assert span[0] == LEAD
 
 
 def test_silence_inside_a_sentence_stays() -> None:

@@ -4,6 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from antiphon.audio.measures import AUDIBLE
+from antiphon.audio.pcm import FULL_SCALE
+
+# The softest sample that is audible once it is s16, so that whoever measures what was sent finds what was meant.
+_SOFTEST = np.float32((int(AUDIBLE * (FULL_SCALE + 1)) + 1) / FULL_SCALE)
 
 _FADE_S = 0.005
 
@@ -33,7 +37,7 @@ class SilenceTrimmer:
     def push(self, samples: NDArray[np.float32]) -> NDArray[np.float32]:
         """Take the next samples (float, shape [n]) and return those of the output that are certain by now."""
         self._held = np.concatenate([self._held, samples])
-        audible = np.flatnonzero(np.abs(self._held) > AUDIBLE)
+        audible = np.flatnonzero(np.abs(self._held) >= _SOFTEST)
         if len(audible):
             if not self._begun:
                 audible -= self._begin(int(audible[0]))

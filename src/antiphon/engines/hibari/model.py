@@ -25,8 +25,9 @@ OrtError = (Fail, RuntimeException)
 CONTEXT = 27  # frames to each side that the vocoder's convolutions see: 3 + 8 * 3, kernels of 7
 
 # The encoder's last channel is the log energy of each frame, normalised. Measured on 480 sentences at speeds from 0.5
-# to 2: sound (over -60 dBFS) begins at most one frame before the onset's threshold is crossed, and ends at most two
-# after the energy falls below the other one.
+# to 2: speech begins at most one frame before the onset's threshold is crossed, and ends at most two after the energy
+# falls below the other one. (At speed 0.5 some long sentences have a faint breath, -50 dBFS, a tenth of a second
+# before their speech; it is left out.)
 _ONSET_ENERGY, _ONSET_SLOPE = -1.0, -0.2  # slow speech swells slowly, so its threshold is higher
 _END_ENERGY = -1.2
 LEAD_FRAMES, _TAIL_FRAMES = 3, 4
