@@ -176,7 +176,7 @@ class _ToneSynthesis:
         return self
 
     def __next__(self) -> PcmChunk:
-        if self._delay_s:
+        if self._delay_s and not self.exhausted:
             time.sleep(self._delay_s)
         start = self._position
         if self._closed or start >= self._length:

@@ -5,6 +5,7 @@ from hibari import Hibari
 
 from antiphon.audio.measures import AUDIBLE
 from antiphon.engines.contract import EngineError
+from antiphon.engines.hibari import HibariEngine
 from antiphon.engines.hibari.dsp import BINS, FRAME_SAMPLES, Floats, FrameSynthesizer
 from antiphon.engines.hibari.model import Encoded, HibariModel, OrtError
 from antiphon.engines.hibari.noise import FrameNoise
@@ -81,3 +82,30 @@ def test_what_the_package_fails_on_is_an_engine_error_without_the_text(
     with pytest.raises(EngineError, match="cannot pronounce") as caught:
         list(model.read("A secret."))
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("what", "written", "spoken"),
+    [
+        ("numbers", "25", "twenty-five"),
+        ("ordinals", "the 3rd one", "the third one"),
+        ("decimals", "3.14", "three point one four"),
+        ("fractions", "2/3", "two thirds"),
+        ("percentages", "5%", "five percent"),
+        ("years", "in 1984", "in nineteen eighty-four"),
+        ("dates", "2024-03-05", "March fifth, twenty twenty-four"),
+        ("times", "7:30 pm", "seven thirty P.M."),
+        ("currency", "$25", "twenty-five dollars"),
+        ("units", "10 km", "ten kilometers"),
+        ("phone numbers", "555-1234", "5 5 5, 1 2 3 4"),
+        ("roman numerals", "Henry VIII", "Henry the eighth"),
+        ("abbreviations", "Dr. Smith", "Doctor Smith"),
+        ("symbols", "a = b", "a equals b"),
+    ],
+)
+def test_it_reads_what_it_says_it_reads(
+    engine: HibariEngine, model: HibariModel, what: str, written: str, spoken: str
+) -> None:
+    unstressed = str.maketrans("", "", "ˈˌ ")
+    assert what in engine.info.reads
+    assert model._phonemes(written).translate(unstressed) == model._phonemes(spoken).translate(unstressed)

@@ -71,9 +71,9 @@ class HibariEngine:
         Raises:
             EngineError: weights missing or unusable.
         """
-        self._loaded()
-        for _ in self.synthesize(SpeechUnit("Ready.")):
-            pass
+        if self._model is None:
+            for _ in self.synthesize(SpeechUnit("Ready.")):
+                pass
 
     def _loaded(self) -> HibariModel:
         with self._loading:
