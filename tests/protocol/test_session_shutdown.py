@@ -1,8 +1,9 @@
 """A server that ends does not cut off what was begun."""
 
+from tests.protocol.driver import CLOSE, DONE, Driver, configured, text
+
 from antiphon.protocol import CloseCause
 from antiphon.protocol.events import CloseConnection, Shutdown
-from tests.protocol.driver import CLOSE, DONE, Driver, configured, text
 
 GOODBYE = CloseConnection(CloseCause.SHUTDOWN.code, CloseCause.SHUTDOWN.reason)
 
