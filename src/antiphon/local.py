@@ -5,7 +5,7 @@ threads, which end with the last of them.
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections import deque
 from weakref import WeakKeyDictionary
 
 from antiphon.client.errors import ConnectError, TargetError
@@ -24,116 +24,145 @@ from antiphon.server.stream import serve_session
 MESSAGES_UNDER_WAY = 16
 
 
-class _Pipe:
-    """Two bounded queues and one end: both sides of a connection within a process."""
+class _Lane[Message]:
+    """One direction of a connection: a bounded queue with one writer, one reader and an end."""
 
     def __init__(self) -> None:
-        self.to_server: asyncio.Queue[str] = asyncio.Queue(MESSAGES_UNDER_WAY)
-        self.to_client: asyncio.Queue[str | bytes] = asyncio.Queue(MESSAGES_UNDER_WAY)
-        self.ended = asyncio.Event()
-        self.code, self.reason = 1006, ""
+        self._messages: deque[Message] = deque()
+        self._changed = asyncio.Event()
+        self._ended = False
 
-    def end(self, code: int, reason: str) -> None:
+    async def put(self, message: Message) -> bool:
+        """Append a message once there is room; False when the lane has ended."""
+        while len(self._messages) >= MESSAGES_UNDER_WAY and not self._ended:
+            await self._change()
+        if not self._ended:
+            self._messages.append(message)
+            self._changed.set()
+        return not self._ended
+
+    async def get(self) -> Message | None:
+        """Take the next message once there is one; None when the lane has ended and everything was taken."""
+        while not self._messages and not self._ended:
+            await self._change()
+        if not self._messages:
+            return None
+        self._changed.set()
+        return self._messages.popleft()
+
+    def end(self) -> None:
+        """Take no further message."""
+        self._ended = True
+        self._changed.set()
+
+    async def _change(self) -> None:
+        # Only one side waits at a time: the writer on a full lane, the reader on an empty one.
+        self._changed.clear()
+        await self._changed.wait()
+
+
+class _Pipe:
+    """Both sides of a connection within a process."""
+
+    def __init__(self) -> None:
+        self.to_server: _Lane[str] = _Lane()
+        self.to_client: _Lane[str | bytes] = _Lane()
+        self.closed: ConnectionClosedError | None = None
+
+    def close(self, code: int, reason: str) -> None:
         """End the connection, once."""
-        if not self.ended.is_set():
-            self.code, self.reason = code, reason
-            self.ended.set()
-
-    async def unless_ended[T](self, wanted: Awaitable[T]) -> T | None:
-        """Wait for something, or return None when the connection ends first."""
-        task = asyncio.ensure_future(wanted)
-        end = asyncio.ensure_future(self.ended.wait())
-        try:
-            await asyncio.wait({task, end}, return_when=asyncio.FIRST_COMPLETED)
-            return task.result() if task.done() else None
-        finally:
-            task.cancel()
-            end.cancel()
+        if self.closed is None:
+            self.closed = ConnectionClosedError(code, reason)
+            self.to_server.end()
+            self.to_client.end()
 
 
 class _ServerEnd:
+    """A `Connection` of the server. That the client is gone overtakes what it sent."""
+
     def __init__(self, pipe: _Pipe) -> None:
         self._pipe = pipe
 
     async def receive(self) -> str | bytes | None:
-        return await self._pipe.unless_ended(self._pipe.to_server.get())
+        message = await self._pipe.to_server.get()
+        return message if self._pipe.closed is None else None
 
     async def send(self, data: str | bytes) -> None:
-        if self._pipe.to_client.full():
-            await self._pipe.unless_ended(self._pipe.to_client.put(data))
-        else:
-            self._pipe.to_client.put_nowait(data)
-        if self._pipe.ended.is_set():
+        if not await self._pipe.to_client.put(data):
             raise ConnectionLostError("the client is gone")
 
     async def close(self, code: int, reason: str) -> None:
-        self._pipe.end(code, reason)
+        self._pipe.close(code, reason)
 
 
 class _LocalTransport:
-    """The client's end. What was sent before the end can still be received."""
+    """The client's end, a `Transport`. What was sent before the end can still be received."""
 
     def __init__(self, pipe: _Pipe, session: asyncio.Task[None]) -> None:
         self._pipe = pipe
         self._session = session
 
     async def send(self, data: str) -> None:
-        if not self._pipe.ended.is_set():
-            await self._pipe.unless_ended(self._pipe.to_server.put(data))
-        if self._pipe.ended.is_set():
-            raise ConnectionClosedError(self._pipe.code, self._pipe.reason)
+        if not await self._pipe.to_server.put(data):
+            raise self._closed()
 
     async def receive(self) -> str | bytes:
-        if self._pipe.to_client.empty():
-            message = await self._pipe.unless_ended(self._pipe.to_client.get())
-            if message is not None:
-                return message
-        if self._pipe.to_client.empty():
-            raise ConnectionClosedError(self._pipe.code, self._pipe.reason)
-        return self._pipe.to_client.get_nowait()
+        message = await self._pipe.to_client.get()
+        if message is None:
+            raise self._closed()
+        return message
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
-        self._pipe.end(code, reason)
+        self._pipe.close(code, reason)
         await asyncio.wait({self._session})
+
+    def _closed(self) -> ConnectionClosedError:
+        # A fresh one each time: an exception keeps the traceback of where it was raised.
+        closed = self._pipe.closed
+        return ConnectionClosedError(closed.code, closed.reason) if closed else ConnectionClosedError(1006)
 
 
 class _LocalServer:
     """An engine that speaks for the sessions of one event loop."""
 
     def __init__(self, name: str) -> None:
-        self.engine = name
         # Built from defaults alone: a program's speech must not change with the environment of a server.
         settings = ServerSettings.model_construct(engine=name)
-        self._speaker = Speaker(create(settings.engine, **engine_options(settings)), settings)
+        self._name = name
+        self._speaker = Speaker(create(name, **engine_options(settings)), settings)
         self._state = ServerState(settings, self._speaker, Metrics(self._speaker))
-        self._start = asyncio.ensure_future(self._speaker.start())
         self._sessions = 0
+        self._speaker.start()
 
     async def open(self) -> _LocalTransport:
-        """Start a session, once the engine can speak."""
+        """Start a session, once the engine can speak.
+
+        Raises:
+            ConnectError: it cannot.
+        """
         self._sessions += 1
         try:
-            await asyncio.shield(self._start)
+            await self._speaker.settled()
             if self._speaker.failure is not None:
                 raise ConnectError(str(self._speaker.failure))
         except BaseException:
             await self._leave()
             raise
         pipe = _Pipe()
-        return _LocalTransport(pipe, asyncio.create_task(self._serve(pipe)))
+        return _LocalTransport(pipe, asyncio.create_task(self._serve(pipe), name="antiphon-local-session"))
 
     async def _serve(self, pipe: _Pipe) -> None:
         try:
             await serve_session(self._state, _ServerEnd(pipe))
         finally:
-            pipe.end(1006, "")
+            pipe.close(1006, "")
             await self._leave()
 
     async def _leave(self) -> None:
         self._sessions -= 1
         if self._sessions == 0:
-            _servers_here().pop(self.engine, None)
-            await asyncio.wait({self._start})
+            # Not to be found any more before the first wait: who comes now starts another.
+            _servers_here().pop(self._name, None)
             await self._speaker.close()
 
 
@@ -153,8 +182,9 @@ async def open_local(target: str, _: ConnectOptions) -> _LocalTransport:
     """
     name = target.partition(":")[2].strip("/") or ServerSettings.model_fields["engine"].default
     servers = _servers_here()
-    try:
-        server = servers.get(name) or servers.setdefault(name, _LocalServer(name))
-    except EngineError as error:
-        raise TargetError(f"{target}: {error}") from None
-    return await server.open()
+    if name not in servers:
+        try:
+            servers[name] = _LocalServer(name)
+        except EngineError as error:
+            raise TargetError(f"{target}: {error}") from None
+    return await servers[name].open()

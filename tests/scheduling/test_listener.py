@@ -1,8 +1,10 @@
+import asyncio
 from functools import partial
 
 import pytest
 from tests.scheduling.driving import Reader, by_hand, scheduling, settle, until
 
+from antiphon.engines.contract import SpeechUnit
 from antiphon.engines.tone import ToneEngine, tone_pcm
 from antiphon.scheduling import Pace
 from antiphon.testing.engines import GatedEngine
@@ -64,6 +66,25 @@ async def test_as_soon_as_possible_does_not_wait_for_playback() -> None:
         by_hand(scheduler)
         reader = Reader(scheduler.listener(Pace("asap")), LONG)
         assert await reader.read() == tone_pcm(LONG)
+
+
+async def test_a_unit_may_have_a_pace_of_its_own() -> None:
+    async with scheduling(ToneEngine()) as scheduler:
+        clock = by_hand(scheduler)
+        listener = scheduler.listener(LEAD)
+        ready = asyncio.Event()
+        job = listener.submit(SpeechUnit(LONG), ready.set, Pace("asap"))
+        pcm = b""
+        while not job.finished:
+            await settle()
+            pcm += b"".join(chunk.data for chunk in iter(job.take, None))
+        assert pcm == tone_pcm(LONG)
+        # It plays in its own time all the same, and what is paced comes after it.
+        paced = Reader(listener, LONG)
+        await settle()
+        assert paced.take_all() == []
+        await clock.advance(4.2)
+        assert paced.take_all()
 
 
 async def test_exactly_one_unit_is_prefetched_once_the_one_before_is_synthesised() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from antiphon.audio.pcm import PcmChunk
 from antiphon.engines.contract import EngineError, SpeechUnit
+from antiphon.scheduling.pace import Pace
 
 if TYPE_CHECKING:
     from antiphon.scheduling.listener import Listener
@@ -42,6 +43,7 @@ class Job:
 
     Attributes:
         unit: what is spoken.
+        pace: how far ahead.
         error: why it is not whole; chunks from before a failure are still given.
         submitted_at_s, first_chunk_at_s: times of the scheduler's clock; the latter None before the first chunk.
         buffered_s: seconds of audio that were made and not taken.
@@ -55,6 +57,7 @@ class Job:
         "error",
         "first_chunk_at_s",
         "on_ready",
+        "pace",
         "state",
         "submitted_at_s",
         "synthesis",
@@ -62,9 +65,12 @@ class Job:
         "unit",
     )
 
-    def __init__(self, listener: "Listener", unit: SpeechUnit, now: float, on_ready: Callable[[], None]) -> None:
+    def __init__(
+        self, listener: "Listener", unit: SpeechUnit, pace: Pace, now: float, on_ready: Callable[[], None]
+    ) -> None:
         self._listener = listener
         self.unit = unit
+        self.pace = pace
         self.on_ready = on_ready
         self.error: Exception | None = None
         self.submitted_at_s = now

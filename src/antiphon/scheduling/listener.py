@@ -34,14 +34,19 @@ class Listener:
         """Whether anything submitted is unfinished."""
         return bool(self._jobs)
 
-    def submit(self, unit: SpeechUnit, on_ready: Callable[[], None]) -> Job:
-        """Queue a unit; `on_ready` is called whenever its job has something new for its reader.
+    def submit(self, unit: SpeechUnit, on_ready: Callable[[], None], pace: Pace | None = None) -> Job:
+        """Queue a unit.
+
+        Args:
+            unit: what to speak.
+            on_ready: called whenever the job has something new for its reader.
+            pace: of this unit; default the listener's.
 
         Raises:
             CapacityError: as many listeners are speaking as can be kept gap-free.
         """
         self._scheduler.admit(self)
-        job = Job(self, unit, self._scheduler.now(), on_ready)
+        job = Job(self, unit, pace or self.pace, self._scheduler.now(), on_ready)
         self._jobs.append(job)
         self.advance()
         return job
@@ -79,21 +84,21 @@ class Listener:
         job = next((job for job in ahead if job.state not in ENDED), None)
         if job is None or job.state is not JobState.WAITING:
             return
-        delay_s = self._delay_s(sum(job.buffered_s for job in ahead))
+        delay_s = self._delay_s(job.pace, sum(job.buffered_s for job in ahead))
         if delay_s <= 0:
             self._disarm()
             self._scheduler.make_ready(job)
         elif delay_s != inf:
             self._arm(self._scheduler.now() + delay_s)
 
-    def _delay_s(self, buffered_s: float) -> float:
+    def _delay_s(self, pace: Pace, buffered_s: float) -> float:
         """Seconds until the next step may start; 0 or less for now; infinite while only the reader can make room."""
-        if buffered_s >= self.pace.max_buffer_s:
+        if buffered_s >= pace.max_buffer_s:
             return inf
-        if self.pace.mode == "asap":
+        if pace.mode == "asap":
             return 0.0
         # A step may start when the lead has fallen below its bound, not at it.
-        return self._playback.lead_s(self._scheduler.now()) + buffered_s - self.pace.max_lead_s
+        return self._playback.lead_s(self._scheduler.now()) + buffered_s - pace.max_lead_s
 
     def _arm(self, when_s: float) -> None:
         if self._wakeup is not None and self._wakeup.when() <= when_s:

@@ -1,6 +1,5 @@
 """The application: its routes, and what lives as long as it does."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -14,6 +13,7 @@ from antiphon.engines.registry import create
 from antiphon.server.auth import BearerKey
 from antiphon.server.catalogue import list_models, list_voices
 from antiphon.server.errors import ApiError, on_api_error, on_http_exception
+from antiphon.server.faults import FaultBarrier
 from antiphon.server.health import health, ping
 from antiphon.server.invocations import Invocations
 from antiphon.server.metrics import Metrics, metrics
@@ -24,7 +24,7 @@ from antiphon.server.state import ServerState
 from antiphon.server.stream import speech_stream
 
 ROUTES: list[BaseRoute] = [
-    Route("/ping", ping),
+    Route("/ping", ping, methods=["GET", "POST"]),
     Route("/health", health),
     Route("/metrics", metrics),
     Route("/v1/models", list_models),
@@ -52,7 +52,7 @@ def create_app(settings: ServerSettings, engine: Engine | None = None) -> Starle
     key = settings.bearer_key()
     app = Starlette(
         routes=[*ROUTES, *([] if settings.dialect == "0.26" else [BIDIRECTIONAL])],
-        middleware=[Middleware(BearerKey, key=key)] if key else [],
+        middleware=[Middleware(FaultBarrier), *([Middleware(BearerKey, key=key)] if key else [])],
         exception_handlers={ApiError: on_api_error, HTTPException: on_http_exception},
         lifespan=_lifespan,
     )
@@ -65,9 +65,8 @@ def create_app(settings: ServerSettings, engine: Engine | None = None) -> Starle
 async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     speaker: Speaker = app.state.server.speaker
     # In the background, so that /ping can already say that it is not ready.
-    starting = asyncio.create_task(speaker.start())
+    speaker.start()
     try:
         yield
     finally:
-        await asyncio.wait({starting})
         await speaker.close()

@@ -2,7 +2,6 @@
 
 import hmac
 
-from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -15,7 +14,7 @@ class BearerKey:
 
     def __init__(self, app: ASGIApp, key: str) -> None:
         self._app = app
-        self._expected = f"Bearer {key}".encode()
+        self._key = key.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 401 as vLLM does."""
@@ -26,5 +25,6 @@ class BearerKey:
         await refusal(scope, receive, send)
 
     def _admits(self, scope: Scope) -> bool:
-        given = Headers(scope=scope).get("authorization", "")
-        return hmac.compare_digest(given.encode("utf-8", "replace"), self._expected)
+        given: bytes = dict(scope["headers"]).get(b"authorization", b"")
+        scheme, _, key = given.partition(b" ")
+        return scheme.lower() == b"bearer" and hmac.compare_digest(key.strip(), self._key)

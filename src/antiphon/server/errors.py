@@ -6,6 +6,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+RETRY_AFTER = {"Retry-After": "1"}
+
 
 class ApiError(Exception):
     """An answer other than success.

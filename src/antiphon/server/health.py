@@ -15,7 +15,7 @@ def _trouble(state: ServerState) -> str | None:
 
 
 async def ping(request: Request) -> Response:
-    """``GET /ping`` for SageMaker: 200 once a real utterance has been synthesised, 503 before and while draining."""
+    """``GET`` or ``POST /ping`` for SageMaker: 200 once a real utterance has been synthesised, 503 before and while draining."""
     return Response(status_code=503 if _trouble(request.app.state.server) else 200)
 
 

@@ -1,30 +1,27 @@
 """Runs the application on uvicorn: one socket, one process, an orderly end."""
 
 import asyncio
-import contextlib
 import json
+import math
 import os
 import signal
 import socket
-import sys
 from pathlib import Path
 from types import FrameType
 
-import structlog
 import uvicorn
 from starlette.applications import Starlette
 
+from antiphon.server.logs import configure_logging, log
 from antiphon.server.settings import ServerSettings
-from antiphon.server.state import ServerState
+from antiphon.server.state import CLOSING_TIME_S, ServerState
+
+__all__ = ["ServeError", "configure_logging", "listen", "serve"]
 
 # Above the largest message of the protocol (4 MiB of characters, up to 4 bytes each).
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024 + 1024
 PING_INTERVAL_S = 20.0
 BACKLOG = 1024
-# Left to sessions that were not done in time, to send their close frame.
-CLOSING_TIME_S = 1
-
-log = structlog.get_logger()
 
 
 class ServeError(Exception):
@@ -58,9 +55,11 @@ class _Server(uvicorn.Server):
     async def _drain_then_exit(self, why: str) -> None:
         timeout_s = self._state.settings.drain_timeout_s
         log.info("server.draining", signal=why, sessions=len(self._state.sessions), timeout_s=timeout_s)
-        if not await self._state.drain(timeout_s):
-            log.warning("server.drain_timeout", sessions=len(self._state.sessions))
-        self.should_exit = True
+        try:
+            if not await self._state.drain(timeout_s):
+                log.warning("server.drain_timeout", timeout_s=timeout_s)
+        finally:
+            self.should_exit = True
 
 
 def listen(settings: ServerSettings) -> socket.socket:
@@ -75,6 +74,7 @@ def listen(settings: ServerSettings) -> socket.socket:
     sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        _give_up_on_the_deaf(sock, settings.send_timeout_s)
         sock.bind((settings.host, settings.port))
         sock.listen(BACKLOG)
     except OSError as error:
@@ -86,28 +86,75 @@ def listen(settings: ServerSettings) -> socket.socket:
     return sock
 
 
+def _give_up_on_the_deaf(sock: socket.socket, timeout_s: float) -> None:
+    """Let the kernel end connections whose peer takes nothing for so long, whoever waits for them; Linux only.
+
+    Closing such a connection does not help: what is in its buffers would wait for ever.
+    """
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, math.ceil(timeout_s * 1000))
+
+
 async def serve(app: Starlette, sock: socket.socket, ready_file: Path | None = None) -> None:
     """Serve until a signal, or until the engine turns out to be unable to speak.
 
     Args:
         app: from `create_app`.
         sock: from `listen`.
-        ready_file: written, as JSON with ``url`` and ``pid``, once the server can speak.
+        ready_file: written, as JSON with ``url`` and ``pid``, once the server can speak; one from before is removed.
 
     Raises:
-        ServeError: the engine cannot speak.
+        ServeError: the engine cannot speak, or the file cannot be written.
     """
     state: ServerState = app.state.server
     server = _Server(_config(app), state)
-    watcher = asyncio.create_task(_announce(server, state, sock, ready_file))
+    if ready_file is not None:
+        _remove(ready_file)
+    announcing = asyncio.create_task(_announce(server, state, sock, ready_file))
     try:
         await server.serve(sockets=[sock])
     finally:
-        watcher.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await watcher
-    if state.speaker.failure is not None:
-        raise ServeError(str(state.speaker.failure))
+        announcing.cancel()
+        await asyncio.wait({announcing})
+    if not announcing.cancelled():
+        announcing.result()
+
+
+async def _announce(server: uvicorn.Server, state: ServerState, sock: socket.socket, ready_file: Path | None) -> None:
+    await state.speaker.settled()
+    url = _url_of(sock)
+    try:
+        if state.speaker.failure is not None:
+            raise ServeError(str(state.speaker.failure))
+        log.info("server.ready", url=url, engine=state.speaker.engine.info.name, dialect=state.settings.dialect)
+        if ready_file is not None:
+            _write_ready_file(ready_file, url)
+    except BaseException:
+        server.should_exit = True
+        raise
+
+
+def _url_of(sock: socket.socket) -> str:
+    host, port = sock.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise ServeError(
+            f"cannot remove the ready file {path}, which is of an earlier server: {error.strerror}"
+        ) from None
+
+
+def _write_ready_file(path: Path, url: str) -> None:
+    partial = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        partial.write_text(json.dumps({"url": url, "pid": os.getpid()}), encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        raise ServeError(f"cannot write the ready file {path}: {error.strerror}") from None
 
 
 def _config(app: Starlette) -> uvicorn.Config:
@@ -121,40 +168,9 @@ def _config(app: Starlette) -> uvicorn.Config:
         # one that is gone or stuck is found by the idle timer or the send timeout.
         ws_ping_interval=PING_INTERVAL_S,
         ws_ping_timeout=None,
-        timeout_graceful_shutdown=CLOSING_TIME_S,
+        timeout_graceful_shutdown=math.ceil(CLOSING_TIME_S),
         access_log=False,
         log_config=None,
         log_level="warning",
         server_header=False,
-    )
-
-
-async def _announce(server: uvicorn.Server, state: ServerState, sock: socket.socket, ready_file: Path | None) -> None:
-    await state.speaker.settled()
-    if state.speaker.failure is not None:
-        server.should_exit = True
-        return
-    host, port = sock.getsockname()[:2]
-    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    log.info("server.ready", url=url, engine=state.speaker.engine.info.name, dialect=state.settings.dialect)
-    if ready_file is not None:
-        partial = ready_file.with_name(f"{ready_file.name}.{os.getpid()}")
-        partial.write_text(json.dumps({"url": url, "pid": os.getpid()}), encoding="utf-8")
-        partial.replace(ready_file)
-
-
-def configure_logging(settings: ServerSettings) -> None:
-    """Write structured logs to standard error."""
-    console = settings.log_format == "console" or (settings.log_format == "auto" and sys.stderr.isatty())
-    renderer = structlog.dev.ConsoleRenderer() if console else structlog.processors.JSONRenderer()
-    structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info if not console else structlog.processors.StackInfoRenderer(),
-            renderer,
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(settings.log_level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )

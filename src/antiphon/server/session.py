@@ -8,13 +8,13 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import structlog
-
 from antiphon.audio.pcm import PcmChunk
 from antiphon.engines.contract import EngineError
-from antiphon.protocol import SpeechSession
+from antiphon.protocol import SessionConfig, SpeechSession
+from antiphon.protocol.closing import CloseCause
 from antiphon.protocol.events import (
     Abort,
+    AudioChunk,
     CloseConnection,
     ConfigureSplitter,
     Disconnected,
@@ -34,25 +34,26 @@ from antiphon.protocol.events import (
     UnitFailed,
     UnitReady,
 )
-from antiphon.scheduling import CapacityError, Job, Listener
+from antiphon.scheduling import CapacityError, Job, Listener, Pace
 from antiphon.server.connection import Connection, ConnectionLostError
-from antiphon.server.units import UnitAudio, speech_unit
+from antiphon.server.logs import log
+from antiphon.server.units import WholeFile, speech_unit
 from antiphon.text.stock import StockSplitter
 from antiphon.text.units import Unit
 
 # Replies waiting for a slow socket; beyond it nothing more is read from the client.
 MOST_UNSENT = 64
-
-log = structlog.get_logger()
+WHOLE_FILE_PACE = Pace("asap")
 
 
 @dataclass(slots=True)
 class _Prepared:
-    """A unit the machine knows: its job, or why it has none."""
+    """A unit the machine knows: its job, or why it has none; and its file, when its audio is kept until it is whole."""
 
-    audio: UnitAudio
-    job: Job | None
+    config: SessionConfig
+    job: Job | None = None
     refusal: str = ""
+    file: WholeFile | None = None
 
 
 class SessionRunner:
@@ -87,6 +88,7 @@ class SessionRunner:
         self._outbox: deque[Send | SendAudio | CloseConnection] = deque()
         self._wake = asyncio.Event()
         self._readable = asyncio.Event()
+        self._shutdown_due = False
         self._alarm: asyncio.TimerHandle | None = None
         self._handlers: dict[type[Effect], Callable[..., None]] = {
             Send: self._outbox.append,
@@ -102,47 +104,75 @@ class SessionRunner:
 
     async def run(self) -> None:
         """Serve until the session or the connection ends; leaves no task, timer or job behind."""
-        reader = asyncio.create_task(self._read())
-        self._set_alarm()
         try:
-            await self._send()
-        except ConnectionLostError:
-            self._step(Disconnected())
+            async with asyncio.TaskGroup() as tasks:
+                reader = tasks.create_task(self._read())
+                await self._write()
+                reader.cancel()
         finally:
             self._listener.close()
             if self._alarm is not None:
                 self._alarm.cancel()
-            reader.cancel()
-            await asyncio.gather(reader, return_exceptions=True)
 
     def shut_down(self) -> None:
         """Let the session end at the next point where nothing is cut off."""
-        self._step(Shutdown())
+        self._shutdown_due = True
+        self._wake.set()
 
-    # The two tasks.
+    def cut_off(self) -> None:
+        """Let the session end now, whatever it is saying."""
+        cause = CloseCause.SHUTDOWN
+        self._outbox.clear()
+        self._outbox.append(CloseConnection(cause.code, cause.reason))
+        self._wake.set()
+
+    # The task that reads.
 
     async def _read(self) -> None:
         while not self._session.closed:
+            data = await self._connection.receive()
+            if data is None:
+                self._step(Disconnected())
+                return
+            # The machine's bound holds back what was received, not the receiving: this way a client that leaves
+            # after its last message is noticed at once, even if that message still waits.
             while not self._session.reading or len(self._outbox) > MOST_UNSENT:
                 self._readable.clear()
                 await self._readable.wait()
-            data = await self._connection.receive()
-            self._step(Disconnected() if data is None else Received(data))
+            self._step(Received(data))
 
-    async def _send(self) -> None:
-        while True:
-            while self._outbox:
-                effect = self._outbox.popleft()
-                if isinstance(effect, CloseConnection):
-                    await self._connection.close(effect.code, effect.reason)
-                    return
-                await self._connection.send(effect.message.to_json() if isinstance(effect, Send) else effect.data)
-            if self._session.closed:
-                return
-            self._readable.set()
-            if self._playing is None or not await self._progress(self._playing):
-                self._wake.clear()
-                await self._wake.wait()
+    # The task that writes, which is the one that `run` is called in.
+
+    async def _write(self) -> None:
+        try:
+            while await self._send_outbox():
+                await self._work()
+        except ConnectionLostError:
+            self._step(Disconnected())
+
+    async def _send_outbox(self) -> bool:
+        """Send what waits to be sent; False when that was the end."""
+        while self._outbox:
+            effect = self._outbox.popleft()
+            if isinstance(effect, CloseConnection):
+                await self._connection.close(effect.code, effect.reason)
+                return False
+            await self._connection.send(effect.message.to_json() if isinstance(effect, Send) else effect.data)
+        self._readable.set()
+        return not self._session.closed
+
+    async def _work(self) -> None:
+        """Do one thing that can be done now, or wait until there is one."""
+        deadline = self._session.next_deadline
+        if self._shutdown_due:
+            self._shutdown_due = False
+            self._step(Shutdown())
+        elif deadline is not None and deadline <= self._clock():
+            self._step(TimePassed())
+        elif self._playing is None or not await self._progress(self._playing):
+            self._wake.clear()
+            self._set_alarm()
+            await self._wake.wait()
 
     async def _progress(self, playing: _Prepared) -> bool:
         """Pass on what the unit's job has; False when it has nothing now."""
@@ -155,28 +185,35 @@ class SessionRunner:
             return False
         elif job.error is not None:
             self._finish(UnitFailed(_explain(job.error)))
+        elif playing.file is not None:
+            await self._deliver(playing, playing.file)
         else:
-            await self._complete(playing)
+            self._finish(UnitCompleted())
         return True
 
     def _pass_on(self, playing: _Prepared, job: Job, chunk: PcmChunk) -> None:
+        if playing.file is None:
+            self._step(AudioChunk(chunk.data))
+            return
         try:
-            audio = playing.audio.add(chunk)
+            playing.file.add(chunk)
         except EngineError as error:
             job.close()
             self._finish(UnitFailed(str(error)))
-            return
-        if audio is not None:
-            self._step(audio)
 
-    async def _complete(self, playing: _Prepared) -> None:
-        audio = await playing.audio.finish()
+    async def _deliver(self, playing: _Prepared, file: WholeFile) -> None:
+        audio: AudioChunk | None = None
+        ended: UnitCompleted | UnitFailed = UnitCompleted()
+        try:
+            audio = AudioChunk(await file.encode())
+        except Exception as error:  # noqa: BLE001 - an encoder's fault ends its unit, as an engine's does
+            ended = UnitFailed(_explain(error))
         # The client may have gone while the file was encoded.
         if self._playing is not playing:
             return
         if audio is not None:
             self._step(audio)
-        self._finish(UnitCompleted())
+        self._finish(ended)
 
     def _finish(self, event: UnitCompleted | UnitFailed) -> None:
         job = self._playing.job if self._playing else None
@@ -190,19 +227,21 @@ class SessionRunner:
     def _step(self, event: Event) -> None:
         for effect in self._session.receive(event, self._clock()):
             self._handlers[type(effect)](effect)
-        self._set_alarm()
         self._wake.set()
 
     def _prepare(self, effect: Prepare) -> None:
-        prepared = _Prepared(UnitAudio(effect.config, self._sample_rate), None)
+        prepared = self._prepared[effect.unit_id] = _Prepared(effect.config)
+        # Nobody hears a file before it is whole, so there is no playback to be ahead of.
+        pace = None if effect.config.stream_audio else WHOLE_FILE_PACE
         try:
-            prepared.job = self._listener.submit(speech_unit(effect.text, effect.config), self._wake.set)
+            prepared.job = self._listener.submit(speech_unit(effect.text, effect.config), self._wake.set, pace)
         except CapacityError as error:
             prepared.refusal = str(error)
-        self._prepared[effect.unit_id] = prepared
 
     def _play(self, effect: Play) -> None:
-        self._playing = self._prepared.pop(effect.unit_id)
+        playing = self._playing = self._prepared.pop(effect.unit_id)
+        if not playing.config.stream_audio:
+            playing.file = WholeFile(playing.config.response_format, self._sample_rate)
 
     def _abort(self, _: Abort) -> None:
         self._playing = None
@@ -224,6 +263,7 @@ class SessionRunner:
             self._step(UnitReady(unit.text, unit.start, unit.end))
 
     def _set_alarm(self) -> None:
+        """Be woken at the machine's deadline; too early does no harm, so an alarm only ever moves forward."""
         deadline = self._session.next_deadline
         if deadline is None or (self._alarm is not None and self._alarm.when() <= deadline):
             return
@@ -233,7 +273,7 @@ class SessionRunner:
 
     def _ring(self) -> None:
         self._alarm = None
-        self._step(TimePassed())
+        self._wake.set()
 
 
 def _explain(error: Exception) -> str:

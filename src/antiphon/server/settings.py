@@ -39,7 +39,9 @@ class ServerSettings(BaseSettings):
         None, ge=10, le=2000, description="Longest chunk of audio sent at once; default the engine's own."
     )
     pause_ms: int = Field(200, ge=0, le=5000, description="Silence between two units of one speaker.")
-    config_timeout_s: float = Field(10.0, gt=0, description="Time a client has for its first session.config.")
+    config_timeout_s: float = Field(
+        10.0, gt=0, description="Time a client has for its first session.config, or an HTTP body."
+    )
     idle_timeout_s: float = Field(30.0, gt=0, description="Time without a message after which a session ends.")
     send_timeout_s: float = Field(120.0, gt=0, description="Time a client may take to receive what is sent to it.")
     drain_timeout_s: float = Field(25.0, ge=0, description="Time that sessions have to finish after SIGTERM.")
@@ -72,17 +74,26 @@ class ServerSettings(BaseSettings):
         """The key from the file or the environment, or None when clients need none.
 
         Raises:
-            SettingsError: the file cannot be read, or is empty.
+            SettingsError: the file cannot be read, or the key is blank.
         """
-        if self.api_key_file is None:
-            return self.api_key.get_secret_value() if self.api_key else None
-        try:
-            key = self.api_key_file.read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise SettingsError(f"cannot read the bearer key in {self.api_key_file}: {error}") from None
+        if self.api_key_file is not None:
+            return _read_key(self.api_key_file)
+        if self.api_key is None:
+            return None
+        key = self.api_key.get_secret_value().strip()
         if not key:
-            raise SettingsError(f"the file {self.api_key_file} should hold a bearer key but is empty")
+            raise SettingsError("the bearer key in api_key (ANTIPHON_API_KEY) is blank; set one, or none at all")
         return key
+
+
+def _read_key(path: Path) -> str:
+    try:
+        key = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"cannot read the bearer key in {path}: {error}") from None
+    if not key:
+        raise SettingsError(f"the file {path} should hold a bearer key but is empty")
+    return key
 
 
 def _read_toml(path: Path | None) -> dict[str, Any]:

@@ -2,16 +2,13 @@
 
 import asyncio
 
-import structlog
-
 from antiphon.engines.contract import Engine, EngineError, SpeechUnit, is_stream_engine
 from antiphon.engines.registry import option_names
 from antiphon.scheduling import Scheduler, speak
+from antiphon.server.logs import log
 from antiphon.server.settings import ServerSettings
 
 WARM_UP_TEXT = "Ready to speak."
-
-log = structlog.get_logger()
 
 
 class Speaker:
@@ -27,12 +24,13 @@ class Speaker:
         self.failure: EngineError | None = None
         self._settings = settings
         self._scheduler: Scheduler | None = None
-        self._ready = asyncio.Event()
+        self._starting: asyncio.Task[None] | None = None
+        self._settled = asyncio.Event()
 
     @property
     def ready(self) -> bool:
         """Whether a real utterance has been synthesised."""
-        return self._ready.is_set() and self.failure is None
+        return self._settled.is_set() and self.failure is None
 
     @property
     def model(self) -> str:
@@ -43,48 +41,63 @@ class Speaker:
         """Return None for the model that speaks here, else vLLM-Omni's words for another, a Python repr as it sends."""
         if name == self.model:
             return None
-        message = f"The model `{name}` does not exist."
-        return f"error=ErrorInfo(message={message!r}, type='NotFoundError', param='model', code=404)"
+        return (
+            f"error=ErrorInfo(message='The model `{name}` does not exist.', type='NotFoundError', "
+            "param='model', code=404)"
+        )
 
     @property
     def scheduler(self) -> Scheduler:
-        """The scheduler; only once loading has begun."""
+        """The scheduler; only once started."""
         assert self._scheduler is not None  # noqa: S101 - made first thing in the application's lifespan
         return self._scheduler
 
-    async def start(self) -> None:
-        """Load the engine and speak once. Sets `ready` or `failure`, and never raises for an engine's fault."""
+    def start(self) -> None:
+        """Begin to load the engine, in the background of the running loop; see `settled`."""
         self._scheduler = Scheduler(
             self.engine, workers=self._settings.workers, max_speaking=self._settings.max_speaking
         )
-        try:
-            await self._load()
-            samples = 0
-            async for chunk in speak(self._scheduler.listener(), SpeechUnit(WARM_UP_TEXT)):
-                samples += chunk.samples
-            if not samples:
-                raise EngineError(f"engine {self.engine.info.name} gave no audio when it was tried")
-        except EngineError as error:
-            self.failure = error
-            log.error("engine.failed", engine=self.engine.info.name, error=str(error))  # noqa: TRY400 - its text says it
-        else:
-            log.info("engine.ready", engine=self.engine.info.name, max_speaking=self._scheduler.max_speaking)
-        self._ready.set()
+        self._starting = asyncio.create_task(self._start())
 
     async def settled(self) -> None:
         """Wait until the engine is ready or has failed."""
-        await self._ready.wait()
+        await self._settled.wait()
 
     async def close(self) -> None:
-        """Stop all synthesis."""
+        """Stop loading and all synthesis. Idempotent."""
+        if self._starting is not None:
+            self._starting.cancel()
+            await asyncio.wait({self._starting})
         if self._scheduler is not None:
             await self._scheduler.close()
+
+    async def _start(self) -> None:
+        name = self.engine.info.name
+        try:
+            await self._load()
+            await self._try()
+        except EngineError as error:
+            self.failure = error
+            log.error("engine.failed", engine=name, error=str(error))
+        except Exception as error:  # noqa: BLE001 - whatever it is, nobody may wait for ever for this engine
+            self.failure = EngineError(f"engine {name} failed to load: {type(error).__name__}: {error}")
+            log.exception("engine.failed", engine=name, error=str(error))
+        else:
+            log.info("engine.ready", engine=name, max_speaking=self.scheduler.max_speaking)
+        self._settled.set()
 
     async def _load(self) -> None:
         if is_stream_engine(self.engine):
             await self.engine.load()
         else:
             await asyncio.to_thread(self.engine.load)
+
+    async def _try(self) -> None:
+        samples = 0
+        async for chunk in speak(self.scheduler.listener(), SpeechUnit(WARM_UP_TEXT)):
+            samples += chunk.samples
+        if not samples:
+            raise EngineError(f"engine {self.engine.info.name} gave no audio when it was tried")
 
 
 def engine_options(settings: ServerSettings) -> dict[str, object]:

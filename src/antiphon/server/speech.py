@@ -1,155 +1,114 @@
 """``POST /v1/audio/speech``: one text, answered whole or as a raw stream."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing, contextmanager
 
-from pydantic import ValidationError
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Message, Receive, Scope, Send
 
-from antiphon.audio.files import FORMATS, encode
-from antiphon.audio.pcm import BYTES_PER_SAMPLE, PcmChunk
+from antiphon.audio.files import FORMATS
+from antiphon.audio.pcm import PcmChunk
 from antiphon.audio.wavfile import wav_header
-from antiphon.engines.contract import EngineInfo, InvalidRequestError, SpeechUnit
+from antiphon.engines.contract import EngineError, InvalidRequestError, SpeechUnit
 from antiphon.protocol.speech_body import SpeechRequest
-from antiphon.scheduling import CapacityError, speak
-from antiphon.server.errors import ApiError
-from antiphon.server.speaker import Speaker
-from antiphon.server.units import MAX_FILE_S, FileTooLongError
-
-STREAMABLE = frozenset({"pcm", "wav"})
-RETRY_AFTER = {"Retry-After": "1"}
+from antiphon.scheduling import CapacityError, Pace, speak
+from antiphon.server.admission import not_serving
+from antiphon.server.disconnect import unless_disconnected
+from antiphon.server.errors import RETRY_AFTER, ApiError
+from antiphon.server.request_body import read_speech_request, unit_of
+from antiphon.server.state import ServerState
+from antiphon.server.units import WholeFile
 
 
 async def create_speech(request: Request) -> Response:
     """Speak the body's text."""
-    speaker: Speaker = request.app.state.server.speaker
-    body = await _body(request)
-    unit = _unit(body, speaker)
-    chunks = speak(speaker.scheduler.listener(request.app.state.server.settings.listening_pace), unit)
-    # The first chunk decides the status: nothing is promised before the engine has begun.
-    first = await _first(request, chunks)
-    sample_rate = speaker.engine.info.sample_rate
-    media_type = FORMATS[body.response_format].media_type
-    if body.stream_format == "audio":
-        header = wav_header(sample_rate) if body.response_format == "wav" else b""
-        return StreamingResponse(_stream(header, first, chunks), media_type=media_type)
-    pcm = await _whole(request, first, chunks, sample_rate)
-    return Response(await asyncio.to_thread(encode, pcm, sample_rate, body.response_format), media_type=media_type)
+    state: ServerState = request.app.state.server
+    refusal = not_serving(state)
+    if refusal is not None:
+        raise refusal
+    with state.request():
+        body = await read_speech_request(request, state.settings)
+        unit = unit_of(body, state.speaker)
+        answer = _whole if body.stream_format is None else _streamed
+        with _as_api_errors():
+            return await answer(request, body, unit)
 
 
-async def _body(request: Request) -> SpeechRequest:
-    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if content_type != "application/json":
-        raise ApiError(400, "Unsupported Media Type: Only 'application/json' is allowed")
+@contextmanager
+def _as_api_errors() -> Iterator[None]:
     try:
-        body = SpeechRequest.model_validate_json(await _read(request))
-    except ValidationError as error:
-        raise ApiError(400, _summary(error), kind="Bad Request") from None
-    _check_streaming(body)
-    return body
-
-
-async def _read(request: Request) -> bytes:
-    most = request.app.state.server.settings.max_body_bytes
-    data = bytearray()
-    async for part in request.stream():
-        data += part
-        if len(data) > most:
-            raise ApiError(413, f"The request body is larger than {most} bytes")
-    return bytes(data)
-
-
-def _summary(error: ValidationError) -> str:
-    problems = error.errors(include_url=False, include_input=False, include_context=False)
-    lines = [f"  {'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}" for problem in problems]
-    return "\n".join([f"{len(problems)} validation error{'s' if len(problems) > 1 else ''}:", *lines])
-
-
-def _check_streaming(body: SpeechRequest) -> None:
-    if body.stream_format == "sse" or (body.stream and body.stream_format is None):
-        raise ApiError(400, "Server-sent events are not supported; set stream_format='audio' for a raw stream")
-    if body.stream_format is None:
-        return
-    if body.response_format not in STREAMABLE:
-        raise ApiError(400, "Streaming needs response_format 'pcm' or 'wav'", param="response_format")
-    if body.speed not in (None, 1.0):
-        raise ApiError(
-            400,
-            "Streaming is not supported with speed adjustment. Use a non-streaming request or remove the speed parameter.",
-        )
-
-
-def _unit(body: SpeechRequest, speaker: Speaker) -> SpeechUnit:
-    if body.model and body.model != speaker.model:
-        raise ApiError(404, f"The model `{body.model}` does not exist.", param="model")
-    unit = SpeechUnit(
-        text=body.input,
-        voice=_voice(body.voice, speaker.engine.info),
-        language=body.language,
-        speed=1.0 if body.speed is None else body.speed,
-        seed=body.seed,
-        task_type=body.task_type,
-        instructions=body.instructions,
-        max_new_tokens=body.max_new_tokens,
-    )
-    try:
-        speaker.engine.check(unit)
-    except InvalidRequestError as error:
-        raise ApiError(400, str(error)) from None
-    return unit
-
-
-def _voice(name: str | None, info: EngineInfo) -> str | None:
-    """``default`` stands for the model's own voice, unless a voice has that name."""
-    known = {voice.name for voice in info.voices}
-    return None if name is not None and name.lower() == "default" and "default" not in known else name
-
-
-async def _first(request: Request, chunks: AsyncIterator[PcmChunk]) -> PcmChunk | None:
-    try:
-        return await _unless_disconnected(request, chunks)
+        yield
     except CapacityError as error:
         raise ApiError(503, str(error), headers=RETRY_AFTER) from None
     except InvalidRequestError as error:
         raise ApiError(400, str(error)) from None
+    except EngineError as error:
+        raise ApiError(500, str(error)) from None
 
 
-async def _unless_disconnected(request: Request, chunks: AsyncIterator[PcmChunk]) -> PcmChunk | None:
-    """Return the next chunk; a client that goes away stops the synthesis instead."""
-    chunk = asyncio.ensure_future(anext(chunks, None))
-    gone = asyncio.ensure_future(_disconnect(request))
-    try:
-        await asyncio.wait({chunk, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if not chunk.done():
-            raise ClientDisconnect
-        return chunk.result()
-    finally:
-        for task in (chunk, gone):
-            task.cancel()
-        await asyncio.wait({chunk, gone})
+async def _whole(request: Request, body: SpeechRequest, unit: SpeechUnit) -> Response:
+    state: ServerState = request.app.state.server
+    listener = state.speaker.scheduler.listener(Pace("asap"))
+
+    async def make() -> bytes:
+        file = WholeFile(body.response_format, state.speaker.engine.info.sample_rate)
+        async with aclosing(speak(listener, unit)) as chunks:
+            async for chunk in chunks:
+                file.add(chunk)
+        return await file.encode()
+
+    content = await unless_disconnected(request.receive, make())
+    return Response(content, media_type=FORMATS[body.response_format].media_type)
 
 
-async def _disconnect(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
+async def _streamed(request: Request, body: SpeechRequest, unit: SpeechUnit) -> Response:
+    state: ServerState = request.app.state.server
+    chunks = speak(state.speaker.scheduler.listener(state.settings.listening_pace), unit)
+
+    async def begin() -> PcmChunk | None:
+        return await anext(chunks, None)
+
+    # The first chunk decides the status: nothing is promised before the engine has begun.
+    first = await unless_disconnected(request.receive, begin())
+    header = wav_header(state.speaker.engine.info.sample_rate) if body.response_format == "wav" else b""
+    return _SpeechStream(
+        state, [header, first.data if first else b""], chunks, FORMATS[body.response_format].media_type
+    )
 
 
-async def _stream(header: bytes, first: PcmChunk | None, rest: AsyncIterator[PcmChunk]) -> AsyncIterator[bytes]:
-    if header:
-        yield header
-    if first is not None:
-        yield first.data
-    async for chunk in rest:
-        yield chunk.data
+class _SpeechStream(StreamingResponse):
+    """A response that is made while it is sent; synthesis stops with it, however it ends.
 
+    Args:
+        state: the server's.
+        begun: what is there already.
+        chunks: what is still to come.
+        media_type: of the whole.
+    """
 
-async def _whole(request: Request, first: PcmChunk | None, rest: AsyncIterator[PcmChunk], sample_rate: int) -> bytes:
-    pcm = bytearray()
-    chunk = first
-    while chunk is not None:
-        pcm += chunk.data
-        if len(pcm) > MAX_FILE_S * sample_rate * BYTES_PER_SAMPLE:
-            raise ApiError(400, str(FileTooLongError()))
-        chunk = await _unless_disconnected(request, rest)
-    return bytes(pcm)
+    def __init__(
+        self, state: ServerState, begun: list[bytes], chunks: AsyncGenerator[PcmChunk], media_type: str
+    ) -> None:
+        super().__init__(self._parts(begun), media_type=media_type)
+        self._state = state
+        self._chunks = chunks
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's signature
+        async def send_in_time(message: Message) -> None:
+            try:
+                async with asyncio.timeout(self._state.settings.send_timeout_s):
+                    await send(message)
+            except (OSError, TimeoutError):
+                raise ClientDisconnect from None
+
+        with self._state.request():
+            async with aclosing(self._chunks):
+                await unless_disconnected(receive, self.stream_response(send_in_time))
+
+    async def _parts(self, begun: list[bytes]) -> AsyncGenerator[bytes]:
+        for part in filter(None, begun):
+            yield part
+        async for chunk in self._chunks:
+            yield chunk.data

@@ -2,23 +2,20 @@
 
 from dataclasses import replace
 
-import structlog
 from starlette.websockets import WebSocket
 
 from antiphon.protocol import DIALECTS, Limits, SpeechSession
+from antiphon.server.admission import no_session
 from antiphon.server.connection import Connection, WebSocketConnection
-from antiphon.server.errors import ApiError
+from antiphon.server.logs import log
 from antiphon.server.session import SessionRunner
-from antiphon.server.speech import RETRY_AFTER
 from antiphon.server.state import ServerState
-
-log = structlog.get_logger()
 
 
 async def speech_stream(websocket: WebSocket) -> None:
     """Accept a client, or say over HTTP why not, and serve its session."""
     state: ServerState = websocket.app.state.server
-    refusal = _refusal(state)
+    refusal = no_session(state)
     if refusal is not None:
         state.metrics.sessions_total.labels("refused").inc()
         await websocket.send_denial_response(refusal.response())
@@ -27,27 +24,15 @@ async def speech_stream(websocket: WebSocket) -> None:
     await serve_session(state, WebSocketConnection(websocket, state.settings.send_timeout_s))
 
 
-def _refusal(state: ServerState) -> ApiError | None:
-    if state.draining:
-        return ApiError(503, "The server is shutting down", headers=RETRY_AFTER)
-    if state.speaker.failure is not None:
-        return ApiError(503, f"The engine cannot speak: {state.speaker.failure}")
-    if not state.speaker.ready:
-        return ApiError(503, "The engine is still loading", headers=RETRY_AFTER)
-    if len(state.sessions) >= state.settings.max_connections:
-        return ApiError(503, f"{state.settings.max_connections} connections are open", headers=RETRY_AFTER)
-    return None
-
-
 async def serve_session(state: ServerState, connection: Connection) -> None:
-    """Run a session on a connection of any kind until it ends."""
+    """Run a session on a connection of any kind until it ends; a fault of ours ends this session only."""
     runner = _runner(state, connection)
     state.enter(runner)
     outcome = "failed"
     try:
         await runner.run()
         outcome = "served"
-    except Exception:
+    except Exception:  # noqa: BLE001 - the barrier between sessions
         log.exception("session.crashed")
         await connection.close(1011, "internal error")
     finally:

@@ -2,11 +2,10 @@
 
 import asyncio
 
-from antiphon.audio.files import encode
+from antiphon.audio.files import AudioFormatError, encode
 from antiphon.audio.pcm import BYTES_PER_SAMPLE, PcmChunk
-from antiphon.engines.contract import EngineError, SpeechUnit
+from antiphon.engines.contract import EngineError, InvalidRequestError, SpeechUnit
 from antiphon.protocol import SessionConfig
-from antiphon.protocol.events import AudioChunk
 
 MAX_FILE_S = 600
 
@@ -32,36 +31,46 @@ def speech_unit(text: str, config: SessionConfig) -> SpeechUnit:
     )
 
 
-class FileTooLongError(EngineError):
+class FileTooLongError(InvalidRequestError):
     """A whole file would take more memory than one request may."""
 
     def __init__(self) -> None:
         super().__init__(f"the audio is longer than {MAX_FILE_S} s; send less text at once, or stream it as pcm")
 
 
-class UnitAudio:
-    """A unit's audio on its way to the wire: passed on as it comes, or kept until the file is whole."""
+class WholeFile:
+    """A unit's audio, kept until the file is whole.
 
-    def __init__(self, config: SessionConfig, sample_rate: int) -> None:
-        self._format = config.response_format
+    Args:
+        file_format: a key of `antiphon.audio.files.FORMATS`.
+        sample_rate: samples per second.
+    """
+
+    def __init__(self, file_format: str, sample_rate: int) -> None:
+        self._format = file_format
         self._sample_rate = sample_rate
-        self._whole = None if config.stream_audio else bytearray()
+        self._pcm = bytearray()
 
-    def add(self, chunk: PcmChunk) -> AudioChunk | None:
-        """Take a chunk; return what can be sent now.
+    def add(self, chunk: PcmChunk) -> None:
+        """Append a chunk.
 
         Raises:
-            FileTooLongError: the whole file would exceed `MAX_FILE_S`.
+            FileTooLongError: the file would exceed `MAX_FILE_S`.
         """
-        if self._whole is None:
-            return AudioChunk(chunk.data)
-        self._whole += chunk.data
-        if len(self._whole) > MAX_FILE_S * self._sample_rate * BYTES_PER_SAMPLE:
+        self._pcm += chunk.data
+        if len(self._pcm) > MAX_FILE_S * self._sample_rate * BYTES_PER_SAMPLE:
             raise FileTooLongError
-        return None
 
-    async def finish(self) -> AudioChunk | None:
-        """Return what is left once the unit is complete; encodes on a thread, because mp3 and opus take a while."""
-        if self._whole is None:
-            return None
-        return AudioChunk(await asyncio.to_thread(encode, bytes(self._whole), self._sample_rate, self._format))
+    async def encode(self) -> bytes:
+        """Return the file; on a thread, because mp3 and opus take a while.
+
+        Raises:
+            InvalidRequestError: the format cannot hold this sample rate.
+            EngineError: the encoder failed.
+        """
+        try:
+            return await asyncio.to_thread(encode, bytes(self._pcm), self._sample_rate, self._format)
+        except AudioFormatError as error:
+            raise InvalidRequestError(str(error)) from None
+        except RuntimeError as error:  # soundfile's own errors
+            raise EngineError(f"the audio could not be written as {self._format}") from error

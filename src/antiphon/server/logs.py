@@ -1,0 +1,79 @@
+"""Structured logs, of the server and of the libraries it runs on. No words of a user are in them.
+
+They are records of the standard library's logger `antiphon`: a program that speaks through ``local:`` sees what its
+own logging lets through, and `configure_logging` is for the server's process alone.
+"""
+
+import logging
+import sys
+import traceback
+from collections.abc import Iterator, MutableMapping
+from typing import Any
+
+import structlog
+
+from antiphon.server.settings import ServerSettings
+
+_NAME = "antiphon"
+
+
+def wordless(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Replace an exception in a log event by its type and its place; a processor for structlog.
+
+    Its message may quote what a user said, and so may the values in its frames.
+    """
+    given = event.pop("exc_info", None)
+    if not given:
+        return event
+    error = given if isinstance(given, BaseException) else sys.exc_info()[1] if given is True else given[1]
+    if error is not None:
+        found = list(_leaves(error))
+        event["exception"] = ", ".join(type(leaf).__qualname__ for leaf in found)
+        event["trace"] = [line for leaf in found for line in _places(leaf)]
+    return event
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error
+
+
+def _places(error: BaseException) -> Iterator[str]:
+    for frame in traceback.extract_tb(error.__traceback__):
+        yield f"{frame.filename}:{frame.lineno} {frame.name}"
+
+
+log: structlog.stdlib.BoundLogger = structlog.wrap_logger(
+    logging.getLogger(_NAME),
+    wrapper_class=structlog.stdlib.BoundLogger,
+    processors=[structlog.stdlib.filter_by_level, wordless, structlog.stdlib.render_to_log_kwargs],
+)
+
+
+def configure_logging(settings: ServerSettings) -> None:
+    """Write this process's logs to standard error, as `settings` say."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[
+                structlog.stdlib.add_log_level,
+                structlog.stdlib.ExtraAdder(),
+                structlog.processors.TimeStamper(fmt="iso", utc=True),
+                wordless,
+            ],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, _renderer(settings)],
+        )
+    )
+    level = logging.getLevelNamesMapping()[settings.log_level.upper()]
+    # The libraries' own news, such as uvicorn's of every connection, would only repeat ours.
+    logging.basicConfig(handlers=[handler], level=max(logging.WARNING, level), force=True)
+    logging.getLogger(_NAME).setLevel(level)
+
+
+def _renderer(settings: ServerSettings) -> Any:
+    if settings.log_format == "console" or (settings.log_format == "auto" and sys.stderr.isatty()):
+        return structlog.dev.ConsoleRenderer()
+    return structlog.processors.JSONRenderer()
