@@ -1,5 +1,6 @@
-"""A server with TLS for the transports' tests."""
+"""That no test leaves a task behind, and a server with TLS for the transports' tests."""
 
+import asyncio
 import logging
 import shutil
 import ssl
@@ -9,6 +10,12 @@ from pathlib import Path
 
 import pytest
 from websockets.asyncio.server import ServerConnection, serve
+
+
+@pytest.fixture
+async def no_task_is_left(anyio_backend: str) -> AsyncIterator[None]:
+    yield
+    assert [task for task in asyncio.all_tasks() if task.get_name().startswith("antiphon")] == []
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from antiphon.client.transport import ConnectionClosedError
 from antiphon.client.voice import Voice
 from antiphon.testing.endpoint import FakeEndpoint, FakeTransport
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("no_task_is_left")]
 
 
 async def settled(endpoint: FakeEndpoint) -> int:
@@ -110,7 +110,7 @@ async def test_a_writer_waits_at_the_bound_while_somebody_listens(monkeypatch: p
 
     async def counted() -> AsyncIterator[str]:
         nonlocal taken
-        for token in ["A sentence. "] * 5000:
+        for token in ["A sentence. "] * 2000:
             taken += 1
             yield token
 
@@ -126,7 +126,7 @@ async def test_a_writer_waits_at_the_bound_while_somebody_listens(monkeypatch: p
         endpoint.resume()
         heard = await listener
 
-    assert " ".join(endpoint.spoken).split() == ["A", "sentence."] * 5000
+    assert " ".join(endpoint.spoken).split() == ["A", "sentence."] * 2000
     assert heard == len("".join(endpoint.spoken)) * 20
 
 
@@ -155,6 +155,18 @@ async def test_a_server_that_falls_silent_is_given_up() -> None:
             await heard
 
     assert endpoint.closed == 1
+
+
+async def test_a_server_that_cannot_be_heard_for_lack_of_a_listener_is_not_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connection, "MAX_UNHEARD_BYTES", 10_000)
+    endpoint = FakeEndpoint()
+    async with Voice(endpoint.connect(), response_timeout_s=0.1) as voice, voice.utterance() as utterance:
+        await utterance.write("Nobody listens to this for long.")
+        await utterance.end()
+        await asyncio.sleep(0.3)
+        assert await drained(utterance) == len("Nobody listens to this for long.") * 480
 
 
 class Broken(FakeTransport):

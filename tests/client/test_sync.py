@@ -106,7 +106,8 @@ def test_what_cannot_be_opened_leaves_no_thread(endpoint: FakeEndpoint) -> None:
         connect("fake:here", speed=3.0)
 
 
-def test_closing_wakes_a_listener_in_another_thread(endpoint: FakeEndpoint) -> None:
+@pytest.mark.parametrize("attempt", range(20))
+def test_closing_wakes_a_listener_in_another_thread(endpoint: FakeEndpoint, attempt: int) -> None:
     endpoint.pause()
     voice = connect("fake:here")
     outcome: list[BaseException] = []
@@ -120,7 +121,7 @@ def test_closing_wakes_a_listener_in_another_thread(endpoint: FakeEndpoint) -> N
     listener = threading.Thread(target=listen)
     listener.start()
     while not endpoint.spoken:
-        time.sleep(0.01)
+        time.sleep(0.001)
     voice.close()
     listener.join(5)
 

@@ -33,7 +33,7 @@ def test_a_websocket_target_is_completed(target: str, complete: str) -> None:
         ("//speech.example", "did you mean ws://speech.example ?"),
         ("http://h:1", "write ws:// instead of http://"),
         ("https://h", "write wss:// instead of https://"),
-        ("gopher://h", "targets begin with ws:, wss:"),
+        ("gopher://h", "no transport for gopher: targets begin with "),
         ("ws://", "names no host"),
         ("ws://:8080", "names no host"),
         ("ws://h:0", "port 0"),
@@ -78,4 +78,4 @@ async def test_other_schemes_are_opened_by_whoever_registered_them(monkeypatch: 
     await open_transport("LOCAL:tone?rate=2", options)
 
     assert opened == [("local:tone?rate=2", options)]
-    assert schemes() == ("local", "ws", "wss")
+    assert {"local", "ws", "wss"} <= set(schemes())

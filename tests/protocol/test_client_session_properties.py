@@ -2,6 +2,7 @@
 
 import json
 
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -139,3 +140,4 @@ class Conversation(RuleBasedStateMachine):
 
 
 TestConversation = Conversation.TestCase
+TestConversation.settings = settings(max_examples=50, stateful_step_count=40, deadline=None)

@@ -3,8 +3,8 @@
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Generator
-from concurrent.futures import Future
-from contextlib import contextmanager
+from concurrent.futures import CancelledError, Future
+from contextlib import contextmanager, suppress
 from ssl import SSLContext
 from types import TracebackType
 from typing import Any, Self, Unpack
@@ -26,6 +26,8 @@ class _LoopThread:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
+        self._lock = threading.Lock()
+        self._closing = False
         self._thread = threading.Thread(target=self._run, name="antiphon-client", daemon=True)
         self._thread.start()
 
@@ -34,22 +36,28 @@ class _LoopThread:
         future = self.start(coroutine)
         try:
             return future.result()
+        except CancelledError:
+            raise _closed() from None
         except BaseException:
             future.cancel()
             raise
 
     def start[T](self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
         """Run a coroutine there, meanwhile."""
-        if self._loop.is_closed():
-            coroutine.close()
-            raise VoiceClosedError("the voice was closed")
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        with self._lock:
+            # What is started before the loop is told to stop is cancelled then, and so nobody waits for ever.
+            if not self._closing:
+                return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        coroutine.close()
+        raise _closed()
 
     def close(self) -> None:
         """Stop the loop and wait for the thread; idempotent."""
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
+        with self._lock:
+            if not self._closing:
+                self._closing = True
+                self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
 
     def _run(self) -> None:
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
@@ -106,8 +114,9 @@ class Utterance:
         self.close()
 
     def close(self) -> None:
-        """Drop what is not spoken yet."""
-        self._loop.call(self._utterance.aclose())
+        """Drop what is not spoken yet; idempotent."""
+        with suppress(VoiceClosedError):
+            self._loop.call(self._utterance.aclose())
 
 
 class Voice:
@@ -147,9 +156,8 @@ class Voice:
     def close(self) -> None:
         """Close the connection and end the thread; idempotent."""
         try:
-            self._loop.call(self._voice.aclose())
-        except VoiceClosedError:
-            return
+            with suppress(VoiceClosedError):
+                self._loop.call(self._voice.aclose())
         finally:
             self._loop.close()
 
@@ -183,6 +191,10 @@ def connect(  # noqa: PLR0913 - every one has a default
         )
 
     return Voice(connecting)
+
+
+def _closed() -> VoiceClosedError:
+    return VoiceClosedError("the voice was closed")
 
 
 async def _next(utterance: _AsyncUtterance) -> Event | None:
