@@ -11,7 +11,7 @@ from antiphon.protocol.messages import SessionConfig
 class SpeechOptions(TypedDict, total=False):
     """What an utterance sounds like; the server's defaults hold for what is left out.
 
-    The names and meanings are vLLM-Omni's (``docs/serving/speech_api.md`` there); a server ignores what it
+    The names and meanings are vLLM-Omni's (``vllm_omni/entrypoints/openai/protocol/audio.py``); a server ignores what it
     does not know. `speed` other than 1.0 cannot be streamed.
     """
 
