@@ -46,10 +46,15 @@ def _places(error: BaseException) -> Iterator[str]:
         yield f"{frame.filename}:{frame.lineno} {frame.name}"
 
 
+def _as_given(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Keep `logging.Logger.exception` from adding the exception again."""
+    return {**event, "exc_info": False}
+
+
 log: structlog.stdlib.BoundLogger = structlog.wrap_logger(
     logging.getLogger(_NAME),
     wrapper_class=structlog.stdlib.BoundLogger,
-    processors=[structlog.stdlib.filter_by_level, wordless, structlog.stdlib.render_to_log_kwargs],
+    processors=[structlog.stdlib.filter_by_level, wordless, _as_given, structlog.stdlib.render_to_log_kwargs],
 )
 
 

@@ -5,8 +5,10 @@ Two tasks: one reads, one sends. The machine decides everything; this only waits
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 from antiphon.audio.pcm import PcmChunk
 from antiphon.engines.contract import EngineError
@@ -90,17 +92,6 @@ class SessionRunner:
         self._readable = asyncio.Event()
         self._shutdown_due = False
         self._alarm: asyncio.TimerHandle | None = None
-        self._handlers: dict[type[Effect], Callable[..., None]] = {
-            Send: self._outbox.append,
-            SendAudio: self._outbox.append,
-            CloseConnection: self._outbox.append,
-            Prepare: self._prepare,
-            Play: self._play,
-            Abort: self._abort,
-            ConfigureSplitter: self._configure_splitter,
-            Feed: self._feed,
-            Flush: self._flush,
-        }
 
     async def run(self) -> None:
         """Serve until the session or the connection ends; leaves no task, timer or job behind."""
@@ -226,8 +217,11 @@ class SessionRunner:
 
     def _step(self, event: Event) -> None:
         for effect in self._session.receive(event, self._clock()):
-            self._handlers[type(effect)](effect)
+            self._HANDLERS[type(effect)](self, effect)
         self._wake.set()
+
+    def _post(self, effect: Send | SendAudio | CloseConnection) -> None:
+        self._outbox.append(effect)
 
     def _prepare(self, effect: Prepare) -> None:
         prepared = self._prepared[effect.unit_id] = _Prepared(effect.config)
@@ -261,6 +255,24 @@ class SessionRunner:
     def _give(self, units: list[Unit]) -> None:
         for unit in units:
             self._step(UnitReady(unit.text, unit.start, unit.end))
+
+    # Of the class, not of each session: bound methods would tie a session to itself, and what it held would wait for
+    # the garbage collector. A handler takes its own effect, which a mapping by type cannot express.
+    _HANDLERS: ClassVar[Mapping[type[Effect], Callable[["SessionRunner", Any], None]]] = MappingProxyType(
+        {
+            Send: _post,
+            SendAudio: _post,
+            CloseConnection: _post,
+            Prepare: _prepare,
+            Play: _play,
+            Abort: _abort,
+            ConfigureSplitter: _configure_splitter,
+            Feed: _feed,
+            Flush: _flush,
+        }
+    )
+
+    # The clock.
 
     def _set_alarm(self) -> None:
         """Be woken at the machine's deadline; too early does no harm, so an alarm only ever moves forward."""
