@@ -270,7 +270,7 @@ FILE = ["audio.start", "audio", "audio.done", "session.done"]
 )
 async def test_timeouts_close_with_code_and_reason(before: list[dict[str, Any]], code: int, reason: str) -> None:
     connection = MemoryConnection().say(*before)
-    short = {"config_timeout_s": 0.05, "idle_timeout_s": 0.05}
+    short: dict[str, Any] = {"config_timeout_s": 0.05, "idle_timeout_s": 0.05}
     async with application(**short) as app, session(app.state, connection) as running:
         await asyncio.wait_for(running, 5)
     assert connection.closed == (code, reason)
