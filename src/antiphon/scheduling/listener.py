@@ -63,7 +63,9 @@ class Listener:
     def taken(self, chunk: PcmChunk) -> None:
         """A chunk left for the player: its clock moves, and there is room for the next step."""
         self._playback.delivered(chunk.duration_s, self._scheduler.now())
-        self.advance()
+        # What moves from the buffer to the player is as far ahead as before: an alarm that is set stays right.
+        if self._wakeup is None:
+            self.advance()
 
     def closed(self, job: Job, *, ended: bool) -> None:
         """A job was closed; `ended` says whether its synthesis was over before. The player drops its audio."""
