@@ -124,7 +124,7 @@ def _sum_up(crowd: Crowd, heard: list[Heard], cpu_s: float) -> Impression:
         starvation_s=max(starvations),
         lead_s=max(one.lead_s() for one in heard),
         chunk_s=max(one.chunk_s() for one in heard),
-        audio_s=sum(one.arrivals and sum(size for _, size in one.arrivals) / 48_000 or 0.0 for one in heard),
+        audio_s=sum(one.audio_s() for one in heard),
         inexact=sum(not one.exact() for one in heard if one.pcm and not crowd.bare),
         errors=errors[:5],
         cpu_s=cpu_s,

@@ -46,6 +46,10 @@ class Heard:
             most = max(most, received - (at - self.arrivals[0][0]))
         return most
 
+    def audio_s(self) -> float:
+        """Playing time of all chunks."""
+        return sum(_duration_s(size) for _, size in self.arrivals)
+
     def chunk_s(self) -> float:
         """The longest chunk."""
         return max((_duration_s(size) for _, size in self.arrivals), default=0.0)
@@ -56,7 +60,7 @@ class Heard:
 
 
 class Listener(asyncio.Protocol):
-    """One connection. Await `open`, then `send`, then await `done`.
+    """One connection. Await `open`, then `send`, then await `first_audio` or `done`.
 
     Args:
         keep: whether to keep the audio.
@@ -65,8 +69,9 @@ class Listener(asyncio.Protocol):
     def __init__(self, *, keep: bool = False) -> None:
         loop = asyncio.get_running_loop()
         self.heard = Heard()
-        self.open = loop.create_future()
-        self.done = loop.create_future()
+        self.open: asyncio.Future[None] = loop.create_future()
+        self.first_audio: asyncio.Future[None] = loop.create_future()
+        self.done: asyncio.Future[None] = loop.create_future()
         self._clock = loop.time
         self._keep = keep
         self._buffer = bytearray()
@@ -91,9 +96,10 @@ class Listener(asyncio.Protocol):
         """Note an early end."""
         if not self.done.done():
             self.heard.errors.append(f"connection lost: {exc}")
-            self.done.set_result(None)
         if not self.open.done():
             self.open.set_exception(ConnectionError("no handshake"))
+        for waiting in (self.first_audio, self.done):
+            _resolve(waiting)
 
     def send(self, **message: object) -> None:
         """Send a message."""
@@ -142,6 +148,7 @@ class Listener(asyncio.Protocol):
         if opcode == _BINARY:
             if payload:
                 self.heard.arrivals.append((self._clock(), len(payload)))
+                _resolve(self.first_audio)
             if self._keep:
                 self.heard.pcm += payload
         elif opcode == _TEXT:
@@ -154,8 +161,8 @@ class Listener(asyncio.Protocol):
             self.heard.texts.append(message["sentence_text"])
         elif message["type"] == "error":
             self.heard.errors.append(message["message"])
-        elif message["type"] == "session.done" and not self.done.done():
-            self.done.set_result(None)
+        elif message["type"] == "session.done":
+            _resolve(self.done)
 
     def _frame(self, opcode: int, payload: bytes) -> None:
         assert self._transport is not None
@@ -164,6 +171,11 @@ class Listener(asyncio.Protocol):
         else:
             head = struct.pack("!BBH", 0x80 | opcode, 0x80 | 126, len(payload))
         self._transport.write(head + _NO_MASK + payload)
+
+
+def _resolve(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 def _duration_s(size: int) -> float:

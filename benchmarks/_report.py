@@ -110,7 +110,9 @@ def machine() -> str:
     """One line about where this ran: cores, their load before, and versions."""
     packages = " ".join(f"{name} {version(name)}" for name in _PACKAGES)
     load = os.getloadavg()[0]
-    return f"{os.cpu_count()} cores, load {load:.1f}, {platform.machine()}, Python {platform.python_version()}, {packages}"
+    return (
+        f"{os.cpu_count()} cores, load {load:.1f}, {platform.machine()}, Python {platform.python_version()}, {packages}"
+    )
 
 
 def quantile(values: Sequence[float], share: float) -> float:
@@ -123,7 +125,9 @@ def _print_table(rows: list[dict[str, str | float]]) -> None:
     cells = [list(rows[0]), *([_cell(value) for value in row.values()] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for line in cells:
-        first, *others = (cell.ljust(width) if at == 0 else cell.rjust(width) for at, (cell, width) in _numbered(line, widths))
+        first, *others = (
+            cell.ljust(width) if at == 0 else cell.rjust(width) for at, (cell, width) in _numbered(line, widths)
+        )
         print("  ".join([first, *others]))
 
 

@@ -60,7 +60,9 @@ def serving(*flags: str) -> Iterator[Server]:
     Raises:
         ServerError: it did not start, or its exit status was not 0.
     """
-    with running([sys.executable, "-m", "antiphon", "serve", "--port", "0", "--log-level", "warning", *flags]) as server:
+    with running(
+        [sys.executable, "-m", "antiphon", "serve", "--port", "0", "--log-level", "warning", *flags]
+    ) as server:
         yield server
 
 

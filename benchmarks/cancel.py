@@ -12,12 +12,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from antiphon.engines.hibari.model import HibariModel
-from antiphon.scheduling import SchedulerStatistics
-from antiphon.server.settings import ServerSettings
 from benchmarks._here import ServerHere, serving_here
 from benchmarks._listener import Listener, listen_to
 from benchmarks._report import Options, Report, note, parse_options, quantile
+
+from antiphon.engines.hibari.model import HibariModel
+from antiphon.scheduling import SchedulerStatistics
+from antiphon.server.settings import ServerSettings
 
 STOP_BAR_MS = 10.0
 LEAST_PHONEMES = 400
@@ -105,7 +106,7 @@ async def _leave_while_a_step_runs(server: ServerHere, leave: Callable[[Listener
 async def _until(server: ServerHere, wanted: Callable[[SchedulerStatistics], bool]) -> SchedulerStatistics:
     """Look at the scheduler again and again until it is as wanted."""
     async with asyncio.timeout(GIVE_UP_S):
-        while not wanted(now := server.scheduler.statistics()):
+        while not wanted(now := server.scheduler.statistics()):  # noqa: ASYNC110 - the server has no event for this
             await asyncio.sleep(LOOK_EVERY_S)
     return now
 

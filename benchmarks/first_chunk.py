@@ -8,10 +8,14 @@ Three measurements of hibari, client and server in processes of their own:
 """
 
 import asyncio
+import itertools
 import sys
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
+
+from benchmarks._report import Options, Report, note, parse_options, quantile
+from benchmarks._server import serving
 
 import antiphon
 from antiphon.audio.measures import audible_span
@@ -23,8 +27,6 @@ from antiphon.client.voice import Voice
 from antiphon.engines.contract import SpeechUnit
 from antiphon.engines.hibari import HibariEngine
 from antiphon.scheduling import Scheduler, speak
-from benchmarks._report import Options, Report, note, parse_options, quantile
-from benchmarks._server import serving
 
 P50_BAR_MS, P95_BAR_MS = 8.0, 25.0
 AUDIBLE_BAR_MS = 100.0
@@ -176,7 +178,7 @@ async def _silences_ms(voice: Voice, text: str) -> list[float]:
             sample_rate = event.sample_rate
     spans = [(audible_span(pcm), len(pcm) // BYTES_PER_SAMPLE) for pcm in units.values()]
     silences = []
-    for (span, length), (following, _) in zip(spans, spans[1:], strict=False):
+    for (span, length), (following, _) in itertools.pairwise(spans):
         assert span is not None
         assert following is not None
         silences.append((length - span[1] + following[0]) * 1000 / sample_rate)
