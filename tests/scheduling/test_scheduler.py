@@ -10,7 +10,7 @@ from antiphon.audio.pcm import PcmChunk
 from antiphon.engines.contract import EngineError, SpeechUnit, Synthesis
 from antiphon.engines.tone import ToneEngine, tone_pcm
 from antiphon.scheduling import CapacityError, Pace, Scheduler
-from antiphon.scheduling.scheduler import MOST_SPEAKING, admissible, usable_cores
+from antiphon.scheduling.scheduler import ALARM_GRID_S, MOST_SPEAKING, admissible, usable_cores
 from antiphon.testing.engines import FailingEngine, GatedEngine, HookedEngine, SlowEngine
 
 pytestmark = pytest.mark.anyio
@@ -376,3 +376,14 @@ async def test_more_workers_than_cores_do_not_admit_more() -> None:
 
 def test_usable_cores_are_those_that_the_process_may_use() -> None:
     assert 1 <= usable_cores() <= (os.cpu_count() or 1)
+
+
+async def test_alarms_that_are_due_at_about_the_same_time_ring_together_and_none_early() -> None:
+    async with scheduling(ToneEngine()) as scheduler:
+        due = [100.001, 100.002, 100.0099]
+        handles = [scheduler.call_at(when_s, lambda: None) for when_s in due]
+        rings = {handle.when() for handle in handles}
+        for handle in handles:
+            handle.cancel()
+    assert len(rings) == 1
+    assert max(due) <= rings.pop() <= min(due) + ALARM_GRID_S
