@@ -48,7 +48,9 @@ class Listener:
         self._scheduler.admit(self)
         job = Job(self, unit, pace or self.pace, self._scheduler.now(), on_ready)
         self._jobs.append(job)
-        self.advance()
+        # One message can hold text for tens of thousands of units; those beyond the window change nothing now.
+        if len(self._jobs) <= UNITS_AHEAD:
+            self.advance()
         return job
 
     def close(self) -> None:
