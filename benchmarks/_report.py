@@ -5,11 +5,15 @@ import json
 import math
 import os
 import platform
+import resource
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
+
+import psutil
 
 _PACKAGES = ("antiphon", "hibari-tts", "onnxruntime", "numpy", "uvicorn", "websockets", "starlette")
 
@@ -59,6 +63,23 @@ class Bar:
         return f"{self.name}: {self.value:.2f} {self.unit}, at most {self.limit:g} {self.unit}: {verdict}"
 
 
+class Others:
+    """What processes other than this one and the children it has waited for use of the machine, from now on."""
+
+    def __init__(self) -> None:
+        self._began, self._busy_s = time.monotonic(), _others_s()
+
+    def cores(self) -> float:
+        """Cores they used on average; what exceeds the machine's makes every figure worse."""
+        return max(0.0, _others_s() - self._busy_s) / (time.monotonic() - self._began)
+
+
+def _others_s() -> float:
+    times = psutil.cpu_times()
+    ours = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return float(times.user + times.nice + times.system) - sum(usage.ru_utime + usage.ru_stime for usage in ours)
+
+
 @dataclass(slots=True)
 class Report:
     """Figures of one benchmark, as they come in.
@@ -74,6 +95,7 @@ class Report:
     options: Options
     tables: dict[str, list[dict[str, str | float]]] = field(default_factory=dict)
     bars: list[Bar] = field(default_factory=list)
+    _others: Others = field(default_factory=Others)
 
     def row(self, table: str, **figures: str | float) -> None:
         """Add a row to a table."""
@@ -85,7 +107,8 @@ class Report:
 
     def finish(self) -> int:
         """Print everything, write the JSON file, and return the exit status."""
-        print(f"{self.title}\n{machine()}")
+        others = f"others used {self._others.cores():.2f} cores meanwhile"
+        print(f"{self.title}\n{machine()}\n{others}")
         for name, rows in self.tables.items():
             print(f"\n{name}")
             _print_table(rows)
@@ -101,6 +124,7 @@ class Report:
             "title": self.title,
             "quick": self.options.quick,
             "machine": machine(),
+            "others_cores": self._others.cores(),
             "tables": self.tables,
             "bars": [{**asdict(bar), "met": bar.met} for bar in self.bars],
         }
