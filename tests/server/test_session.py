@@ -63,6 +63,15 @@ async def test_a_whole_file_is_one_frame(file_format: str) -> None:
     assert len(samples) == pytest.approx(len(tone_pcm(SENTENCE)) // 2, rel=0.05)
 
 
+async def test_a_frame_is_as_long_as_the_setting_says_whatever_the_engine_gives() -> None:
+    connection = MemoryConnection().say(config(**STREAMED), text(SENTENCE), DONE, CLOSE)
+    async with application(ToneEngine(chunk_ms=500), chunk_ms=60) as app, session(app.state, connection) as running:
+        await running
+    sizes = [len(message) for message in connection.sent if isinstance(message, bytes)]
+    assert max(sizes) == 60 * 24 * 2
+    assert connection.audio == tone_pcm(SENTENCE)
+
+
 async def test_a_whole_file_is_not_paced() -> None:
     connection = MemoryConnection().say(config(response_format="pcm"), text(SENTENCE * 3), DONE, CLOSE)
     async with application(pace="listener", max_lead_ms=100) as app, session(app.state, connection) as running:
@@ -360,7 +369,9 @@ async def test_the_time_to_the_first_chunk_is_told() -> None:
         now = asyncio.get_running_loop().time()
         machine = SpeechSession(DIALECTS["0.30"], limits=Limits(), check_model=lambda _: None, now=now)
         listener = app.state.speaker.scheduler.listener()
-        await SessionRunner(connection, machine, listener, sample_rate=24_000, on_first_chunk=told.append).run()
+        await SessionRunner(
+            connection, machine, listener, sample_rate=24_000, chunk_ms=None, on_first_chunk=told.append
+        ).run()
     assert len(told) == 1
     assert 0.015 < told[0] < 1
 

@@ -4,13 +4,14 @@ Two tasks: one reads, one sends. The machine decides everything; this only waits
 """
 
 import asyncio
+import sys
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from antiphon.audio.pcm import PcmChunk
+from antiphon.audio.pcm import BYTES_PER_SAMPLE, PcmChunk, pieces
 from antiphon.engines.contract import EngineError
 from antiphon.protocol import SessionConfig, SpeechSession
 from antiphon.protocol.closing import CloseCause
@@ -45,6 +46,7 @@ from antiphon.text.units import Unit
 
 # Replies waiting for a slow socket; beyond it nothing more is read from the client.
 MOST_UNSENT = 64
+UNLIMITED = sys.maxsize
 WHOLE_FILE_PACE = Pace("asap")
 
 
@@ -66,6 +68,7 @@ class SessionRunner:
         session: fresh.
         listener: whose jobs are this session's units.
         sample_rate: of the engine, in samples per second.
+        chunk_ms: audio in one binary frame, at most; None for whatever the engine gives.
         on_first_chunk: told, for each unit, the seconds from its submission to its first chunk.
     """
 
@@ -76,12 +79,14 @@ class SessionRunner:
         listener: Listener,
         *,
         sample_rate: int,
+        chunk_ms: int | None,
         on_first_chunk: Callable[[float], None],
     ) -> None:
         self._connection = connection
         self._session = session
         self._listener = listener
         self._sample_rate = sample_rate
+        self._frame_bytes = sample_rate * chunk_ms // 1000 * BYTES_PER_SAMPLE if chunk_ms else UNLIMITED
         self._on_first_chunk = on_first_chunk
         self._splitter = StockSplitter("none")
         self._clock = asyncio.get_running_loop().time
@@ -184,7 +189,8 @@ class SessionRunner:
 
     def _pass_on(self, playing: _Prepared, job: Job, chunk: PcmChunk) -> None:
         if playing.file is None:
-            self._step(AudioChunk(chunk.data))
+            for piece in pieces(chunk.data, self._frame_bytes):
+                self._step(AudioChunk(piece))
             return
         try:
             playing.file.add(chunk)

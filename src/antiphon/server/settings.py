@@ -36,7 +36,7 @@ class ServerSettings(BaseSettings):
     )
     max_lead_ms: int = Field(2000, ge=100, le=60_000, description="Audio that may be ahead of playback.")
     chunk_ms: int | None = Field(
-        None, ge=10, le=2000, description="Longest chunk of audio sent at once; default the engine's own."
+        None, ge=10, le=2000, description="Longest chunk of audio in one binary frame; default as the engine makes it."
     )
     pause_ms: int = Field(200, ge=0, le=5000, description="Silence between two units of one speaker.")
     config_timeout_s: float = Field(

@@ -54,5 +54,6 @@ def _runner(state: ServerState, connection: Connection) -> SessionRunner:
         session,
         listener,
         sample_rate=sample_rate,
+        chunk_ms=settings.chunk_ms,
         on_first_chunk=state.metrics.first_chunk_s.observe,
     )
