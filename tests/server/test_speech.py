@@ -281,7 +281,9 @@ async def test_a_client_that_goes_away_while_it_waits_for_a_worker_never_has_a_s
     engine = opened(GatedEngine())
     async with served(engine, workers=1) as server:
         shut(engine)
-        first, second = (asyncio.create_task(post(server.http, WHOLE)) for _ in range(2))
+        first = asyncio.create_task(post(server.http, WHOLE))
+        await until(lambda: engine.steps_started == 1)
+        second = asyncio.create_task(post(server.http, WHOLE))
         await until(lambda: server.state.speaker.scheduler.statistics().ready == 1)
         second.cancel()
         await until(lambda: server.state.speaker.scheduler.statistics().ready == 0)

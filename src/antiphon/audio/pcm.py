@@ -1,6 +1,5 @@
 """PCM as it travels: little-endian signed 16-bit, mono."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,12 +30,6 @@ class PcmChunk:
     def duration_s(self) -> float:
         """Playing time in seconds."""
         return self.samples / self.sample_rate
-
-
-def pieces(data: bytes, size: int) -> Iterator[bytes]:
-    """Cut s16le bytes into pieces of at most `size` bytes, an even number."""
-    for start in range(0, len(data), size):
-        yield data[start : start + size]
 
 
 def from_float(samples: NDArray[np.float32]) -> bytes:

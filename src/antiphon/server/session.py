@@ -4,14 +4,13 @@ Two tasks: one reads, one sends. The machine decides everything; this only waits
 """
 
 import asyncio
-import sys
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from antiphon.audio.pcm import BYTES_PER_SAMPLE, PcmChunk, pieces
+from antiphon.audio.pcm import PcmChunk
 from antiphon.engines.contract import EngineError
 from antiphon.protocol import SessionConfig, SpeechSession
 from antiphon.protocol.closing import CloseCause
@@ -40,13 +39,12 @@ from antiphon.protocol.events import (
 from antiphon.scheduling import CapacityError, Job, Listener, Pace
 from antiphon.server.connection import Connection, ConnectionLostError
 from antiphon.server.logs import log
-from antiphon.server.units import WholeFile, speech_unit
+from antiphon.server.units import Framing, WholeFile, speech_unit
 from antiphon.text.stock import StockSplitter
 from antiphon.text.units import Unit
 
 # Replies waiting for a slow socket; beyond it nothing more is read from the client.
 MOST_UNSENT = 64
-UNLIMITED = sys.maxsize
 WHOLE_FILE_PACE = Pace("asap")
 
 
@@ -67,8 +65,7 @@ class SessionRunner:
         connection: accepted.
         session: fresh.
         listener: whose jobs are this session's units.
-        sample_rate: of the engine, in samples per second.
-        chunk_ms: audio in one binary frame, at most; None for whatever the engine gives.
+        framing: the engine's sample rate, and how audio is cut.
         on_first_chunk: told, for each unit, the seconds from its submission to its first chunk.
     """
 
@@ -78,15 +75,13 @@ class SessionRunner:
         session: SpeechSession,
         listener: Listener,
         *,
-        sample_rate: int,
-        chunk_ms: int | None,
+        framing: Framing,
         on_first_chunk: Callable[[float], None],
     ) -> None:
         self._connection = connection
         self._session = session
         self._listener = listener
-        self._sample_rate = sample_rate
-        self._frame_bytes = sample_rate * chunk_ms // 1000 * BYTES_PER_SAMPLE if chunk_ms else UNLIMITED
+        self._framing = framing
         self._on_first_chunk = on_first_chunk
         self._splitter = StockSplitter("none")
         self._clock = asyncio.get_running_loop().time
@@ -189,8 +184,8 @@ class SessionRunner:
 
     def _pass_on(self, playing: _Prepared, job: Job, chunk: PcmChunk) -> None:
         if playing.file is None:
-            for piece in pieces(chunk.data, self._frame_bytes):
-                self._step(AudioChunk(piece))
+            for frame in self._framing.frames(chunk.data):
+                self._step(AudioChunk(frame))
             return
         try:
             playing.file.add(chunk)
@@ -241,7 +236,7 @@ class SessionRunner:
     def _play(self, effect: Play) -> None:
         playing = self._playing = self._prepared.pop(effect.unit_id)
         if not playing.config.stream_audio:
-            playing.file = WholeFile(playing.config.response_format, self._sample_rate)
+            playing.file = WholeFile(playing.config.response_format, self._framing.sample_rate)
 
     def _abort(self, _: Abort) -> None:
         self._playing = None

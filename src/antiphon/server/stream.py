@@ -10,6 +10,7 @@ from antiphon.server.connection import Connection, WebSocketConnection
 from antiphon.server.logs import log
 from antiphon.server.session import SessionRunner
 from antiphon.server.state import ServerState
+from antiphon.server.units import Framing
 
 
 async def speech_stream(websocket: WebSocket) -> None:
@@ -53,7 +54,6 @@ def _runner(state: ServerState, connection: Connection) -> SessionRunner:
         connection,
         session,
         listener,
-        sample_rate=sample_rate,
-        chunk_ms=settings.chunk_ms,
+        framing=Framing(sample_rate, settings.chunk_ms),
         on_first_chunk=state.metrics.first_chunk_s.observe,
     )

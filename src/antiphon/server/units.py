@@ -1,6 +1,8 @@
 """From a session's config to a unit for the engine, and from the engine's chunks to audio in the asked format."""
 
 import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from antiphon.audio.files import AudioFormatError, encode
 from antiphon.audio.pcm import BYTES_PER_SAMPLE, PcmChunk
@@ -8,6 +10,24 @@ from antiphon.engines.contract import EngineError, InvalidRequestError, SpeechUn
 from antiphon.protocol import SessionConfig
 
 MAX_FILE_S = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Framing:
+    """How audio is cut into binary frames.
+
+    Attributes:
+        sample_rate: of the engine, in samples per second.
+        chunk_ms: audio in one frame, at most; None for whatever the engine gives.
+    """
+
+    sample_rate: int
+    chunk_ms: int | None = None
+
+    def frames(self, data: bytes) -> Iterator[bytes]:
+        """Cut s16le bytes into frames."""
+        size = self.sample_rate * self.chunk_ms // 1000 * BYTES_PER_SAMPLE if self.chunk_ms else len(data)
+        return (data[start : start + size] for start in range(0, len(data), size or 1))
 
 
 def speech_unit(text: str, config: SessionConfig) -> SpeechUnit:
