@@ -370,7 +370,7 @@ async def test_the_time_to_the_first_chunk_is_told() -> None:
         machine = SpeechSession(DIALECTS["0.30"], limits=Limits(), check_model=lambda _: None, now=now)
         listener = app.state.speaker.scheduler.listener()
         await SessionRunner(
-            connection, machine, listener, sample_rate=24_000, chunk_ms=None, on_first_chunk=told.append
+            connection, machine, listener, framing=units.Framing(24_000), on_first_chunk=told.append
         ).run()
     assert len(told) == 1
     assert 0.015 < told[0] < 1

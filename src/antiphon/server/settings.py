@@ -34,7 +34,9 @@ class ServerSettings(BaseSettings):
     pace: Literal["listener", "asap"] = Field(
         "asap", description="Run at most max-lead-ms ahead of playback, or as fast as the engine can."
     )
-    max_lead_ms: int = Field(2000, ge=100, le=60_000, description="Audio that may be ahead of playback.")
+    max_lead_ms: int = Field(
+        2000, ge=100, le=60_000, description="Audio ahead of playback at which no more is made; a chunk may exceed it."
+    )
     chunk_ms: int | None = Field(
         None, ge=10, le=2000, description="Longest chunk of audio in one binary frame; default as the engine makes it."
     )
