@@ -158,19 +158,23 @@ async def test_closing_one_job_gives_back_the_lead_of_its_own_audio_only() -> No
         await clock.advance(0)
 
 
-async def test_an_alarm_moves_forward_when_prefetched_audio_is_dropped() -> None:
+async def test_an_alarm_moves_forward_when_audio_ahead_of_it_is_dropped() -> None:
     async with scheduling(ToneEngine(chunk_ms=100)) as scheduler:
         clock = by_hand(scheduler)
-        listener = scheduler.listener(LEAD)
-        first, second, third = (Reader(listener, text) for text in ("Four.", LONG, LONG))  # 0.3 s, then prefetch
+        listener = scheduler.listener(Pace("listener", max_lead_s=0.5, max_buffer_s=100))
+        unpaced = Pace("asap", max_buffer_s=100)
+        ready = asyncio.Event()
+        heard, dropped = (listener.submit(SpeechUnit("x" * 20), ready.set, unpaced) for _ in range(2))  # 1.2 s each
         await settle()
-        assert second.job.buffered_s > 0
-        second.job.close()
+        while heard.take():
+            pass
+        paced = Reader(listener, LONG)
         await settle()
-        # The room that the dropped unit left is used at once, not when its alarm would have rung.
-        assert third.job.buffered_s == pytest.approx(0.2, abs=0.11)
-        assert len(clock.armed) <= 1
-        assert first.take_all()
+        assert clock.armed == [pytest.approx(1.2 + 1.2 - 0.5, abs=0.011)]
+        dropped.close()
+        assert clock.armed == [pytest.approx(1.2 - 0.5, abs=0.011)]
+        await clock.advance(0.8)
+        assert paced.take_all()
 
 
 async def test_a_job_closed_in_the_middle_is_passed_over() -> None:

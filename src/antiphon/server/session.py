@@ -177,7 +177,7 @@ class SessionRunner:
         elif job.error is not None:
             self._finish(UnitFailed(_explain(job.error)))
         elif playing.file is not None:
-            await self._deliver(playing, playing.file)
+            await self._deliver(playing.file)
         else:
             self._finish(UnitCompleted())
         return True
@@ -193,19 +193,15 @@ class SessionRunner:
             job.close()
             self._finish(UnitFailed(str(error)))
 
-    async def _deliver(self, playing: _Prepared, file: WholeFile) -> None:
-        audio: AudioChunk | None = None
-        ended: UnitCompleted | UnitFailed = UnitCompleted()
+    async def _deliver(self, file: WholeFile) -> None:
         try:
-            audio = AudioChunk(await file.encode())
+            data = await file.encode()
         except Exception as error:  # noqa: BLE001 - an encoder's fault ends its unit, as an engine's does
-            ended = UnitFailed(_explain(error))
-        # The client may have gone while the file was encoded.
-        if self._playing is not playing:
+            self._finish(UnitFailed(_explain(error)))
             return
-        if audio is not None:
-            self._step(audio)
-        self._finish(ended)
+        # If the client has gone meanwhile, the machine is closed and this has no effect.
+        self._step(AudioChunk(data))
+        self._finish(UnitCompleted())
 
     def _finish(self, event: UnitCompleted | UnitFailed) -> None:
         job = self._playing.job if self._playing else None

@@ -41,10 +41,8 @@ class Speaker:
         """Return None for the model that speaks here, else vLLM-Omni's words for another, a Python repr as it sends."""
         if name == self.model:
             return None
-        return (
-            f"error=ErrorInfo(message='The model `{name}` does not exist.', type='NotFoundError', "
-            "param='model', code=404)"
-        )
+        message = f"The model `{name}` does not exist."
+        return f"error=ErrorInfo(message={message!r}, type='NotFoundError', param='model', code=404)"
 
     @property
     def scheduler(self) -> Scheduler:
