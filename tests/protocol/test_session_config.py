@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from antiphon.protocol import DIALECT_0_26, DIALECT_0_30, DIALECTS, Dialect, SessionConfig
-from antiphon.protocol.session_config import INT64_MAX
+from antiphon.protocol.speech_fields import INT64_MAX
 
 BOTH = pytest.mark.parametrize("dialect", [DIALECT_0_30, DIALECT_0_26], ids=lambda dialect: dialect.name)
 

@@ -77,7 +77,8 @@ async def test_a_stream_comes_while_it_is_made_and_a_whole_file_is_not_paced() -
         shut(engine)
         engine.release()
         async with client.stream("POST", f"{server.http}/v1/audio/speech", json=STREAM) as stream:
-            got = await anext(stream.aiter_raw())
+            parts = stream.aiter_raw()  # kept: httpx hangs up when its iterator is gone
+            got = await anext(parts)
             assert got.startswith(wav_header(24_000))
             await until(lambda: engine.steps_started == 2)
             engine.open()
@@ -102,7 +103,27 @@ async def test_speed_and_voice_reach_the_engine() -> None:
         ({"input": TEXT, "model": "x"}, 404, "NotFoundError", "The model `x` does not exist."),
         ({"input": TEXT, "task_type": "Base"}, 400, "BadRequestError", "does not support task_type='Base'"),
         ({}, 400, "Bad Request", "1 validation error:\n  input: Field required"),
-        ({"input": 7, "speed": 9}, 400, "Bad Request", "2 validation errors:\n  input: "),
+        ({"input": 7, "speed": 9}, 400, "Bad Request", "2 validation errors:\n  speed: "),
+        ({"input": TEXT, "ref_audio": "data:x"}, 400, "BadRequestError", "does not support task_type='Base'"),
+        ({"input": TEXT, "ref_text": "x"}, 400, "BadRequestError", "does not support task_type='Base'"),
+        (
+            {"input": TEXT, "speaker_embedding": [0.5]},
+            400,
+            "BadRequestError",
+            "'speaker_embedding' is only valid for Base task",
+        ),
+        (
+            {"input": TEXT, "x_vector_only_mode": True},
+            400,
+            "BadRequestError",
+            "'x_vector_only_mode' is only valid for Base task",
+        ),
+        (
+            {"input": TEXT, "ref_audio": "data:x", "speaker_embedding": [0.5]},
+            400,
+            "Bad Request",
+            "1 validation error:\n  body: Value error, 'speaker_embedding' and 'ref_audio' are mutually exclusive",
+        ),
         ({"input": TEXT, "response_format": "aac"}, 400, "Bad Request", "response_format: "),
         ({"input": TEXT, "voice": {"name": "x"}}, 400, "Bad Request", "voice dict must contain 'id'"),
         (

@@ -1,14 +1,17 @@
+from typing import Any
+
 import pytest
 
 from antiphon.audio.pcm import PcmChunk
 from antiphon.audio.wavfile import wav_header
 from antiphon.engines.contract import InvalidRequestError
 from antiphon.protocol import SessionConfig
+from antiphon.protocol.speech_body import SpeechRequest
 from antiphon.server.units import MAX_FILE_S, FileTooLongError, WholeFile, speech_unit
 
 pytestmark = pytest.mark.anyio
 
-FIELDS = {
+FIELDS: dict[str, Any] = {
     "voice": "Ryan",
     "language": "English",
     "speed": 1.5,
@@ -28,6 +31,13 @@ def test_every_field_of_a_config_reaches_the_unit() -> None:
     unit = speech_unit("Hm.", SessionConfig.parse({**FIELDS, "speaker_embedding": [0.5, 1.0]}))
     assert {name: getattr(unit, name) for name in FIELDS} == FIELDS
     assert unit.text == "Hm."
+    assert unit.speaker_embedding == (0.5, 1.0)
+
+
+def test_every_field_of_a_request_reaches_the_unit() -> None:
+    given = {name: value for name, value in FIELDS.items() if name != "ref_audio"}
+    unit = speech_unit("Hm.", SpeechRequest(input="Hm.", **given, speaker_embedding=[0.5, 1.0]))
+    assert {name: getattr(unit, name) for name in given} == given
     assert unit.speaker_embedding == (0.5, 1.0)
 
 

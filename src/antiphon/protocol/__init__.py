@@ -21,7 +21,8 @@ from antiphon.protocol.messages import (
     parse_server_message,
 )
 from antiphon.protocol.session import SpeechSession
-from antiphon.protocol.session_config import AudioFormat, Granularity
+from antiphon.protocol.session_config import Granularity
+from antiphon.protocol.speech_fields import AudioFormat
 from antiphon.protocol.transitions import State
 
 __all__ = [

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from antiphon.protocol.session_config import AudioFormat, Granularity, SessionConfig
+from antiphon.protocol.session_config import Granularity, SessionConfig
+from antiphon.protocol.speech_fields import AudioFormat
 
 __all__ = [
     "AudioChunkMessage",

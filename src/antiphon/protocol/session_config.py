@@ -1,44 +1,26 @@
 """The `session.config` message: how a session's text is to be spoken.
 
-The fields, their bounds and their order are those of vLLM-Omni's ``StreamingSpeechSessionConfig``
-(``vllm_omni/entrypoints/openai/protocol/audio.py``). The models carry that name as their title, so that the
-text of a validation error, which the server sends to the client, reads the same.
+The models carry the name of vLLM-Omni's ``StreamingSpeechSessionConfig`` as their title, so that the text of a
+validation error, which the server sends to the client, reads the same.
 """
 
 import json
 from typing import Any, ClassVar, Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
-INT64_MIN = -(2**63)
-INT64_MAX = 2**63 - 1
-MAX_EMBEDDING_DIM = 8192
+from antiphon.protocol.speech_fields import INT64_MAX, INT64_MIN, SpeechFields
 
-type AudioFormat = Literal["wav", "pcm", "flac", "mp3", "opus"]
 type Granularity = Literal["none", "sentence", "clause"]
 
 
-class _ConfigFields(BaseModel):
+class _ConfigFields(SpeechFields):
     """What all versions share; the subclasses only differ where the versions do."""
 
-    model_config = ConfigDict(frozen=True, title="StreamingSpeechSessionConfig")
+    model_config = ConfigDict(title="StreamingSpeechSessionConfig")
 
     streamed_speed_error: ClassVar[str]
 
-    model: str | None = None
-    voice: str | None = Field(default=None, validation_alias=AliasChoices("voice", "speaker"))
-    task_type: Literal["CustomVoice", "VoiceDesign", "Base"] | None = None
-    language: str | None = None
-    instructions: str | None = None
-    response_format: Literal["wav", "pcm", "flac", "mp3", "opus"] = "wav"
-    speed: float | None = Field(default=1.0, ge=0.25, le=4.0)
-    max_new_tokens: int | None = Field(default=None, ge=1, le=INT64_MAX)
-    initial_codec_chunk_frames: int | None = Field(default=None, ge=0, le=INT64_MAX)
-    non_streaming_mode: bool | None = None
-    ref_audio: str | None = None
-    ref_text: str | None = None
-    x_vector_only_mode: bool | None = None
-    speaker_embedding: list[float] | None = Field(default=None, max_length=MAX_EMBEDDING_DIM)
     stream_audio: bool = False
     word_timestamps: bool = False
 
@@ -60,12 +42,8 @@ class SessionConfig(_ConfigFields):
     """How to speak: voice, format, splitting. Every field is optional and a new config replaces the whole old one.
 
     Attributes:
-        model: the model's id; an empty one is not checked.
-        voice: a voice or alias, any case; also read from ``speaker``; None for the model's default.
-        language: an English name; None for automatic.
-        response_format: of the audio; must be ``pcm`` when `stream_audio`.
-        speed: 1.0 is the voice's own pace, and so is None; must be that when `stream_audio`.
-        stream_audio: True sends PCM as it is made, False one binary frame with the whole file per unit.
+        stream_audio: True sends PCM as it is made, at the voice's own pace; False one binary frame with the whole
+            file per unit.
         word_timestamps: needs a server with a forced aligner.
         split_granularity: where text becomes a unit before `input.done`.
     """

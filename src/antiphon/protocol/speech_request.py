@@ -1,4 +1,4 @@
-"""What is only found wrong when a unit is about to be spoken, with the texts of vLLM-Omni."""
+"""What the fields of a config or a request, each valid by itself, can still get wrong, with the texts of vLLM-Omni."""
 
 import math
 from typing import Any, Self
@@ -14,13 +14,13 @@ NO_ALIGNER = (
 )
 
 
-class _SpeechRequest(BaseModel):
+class SpeakerReference(BaseModel):
     """The part of a speech request that a valid config can still make invalid; titled so that its errors match."""
 
     model_config = ConfigDict(title="OpenAICreateSpeechRequest")
 
-    ref_audio: str | None
-    speaker_embedding: list[float] | None
+    ref_audio: str | None = None
+    speaker_embedding: list[float] | None = None
 
     @field_validator("speaker_embedding")
     @classmethod
@@ -36,12 +36,22 @@ class _SpeechRequest(BaseModel):
         return self
 
 
+def no_such_model(name: str) -> str:
+    """The message for a model that is not there."""
+    return f"The model `{name}` does not exist."
+
+
+def unknown_model(name: str) -> str:
+    """The error of a session whose config names such a model: a Python repr, as vLLM-Omni sends it."""
+    return f"error=ErrorInfo(message={no_such_model(name)!r}, type='NotFoundError', param='model', code=404)"
+
+
 def find_invalid_request(text: str, config: SessionConfig, dialect: Dialect) -> str | None:
     """The error that ends the session because its config cannot become a request; None when it can."""
     if config.speaker_embedding is None:
         return None
     try:
-        _SpeechRequest.model_validate(_request_fields(text, config, dialect))
+        SpeakerReference.model_validate(_request_fields(text, config, dialect))
     except ValidationError as error:
         return f"Internal error: {error}"
     return None

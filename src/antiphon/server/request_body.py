@@ -1,17 +1,18 @@
 """The body of ``POST /v1/audio/speech``: from bytes to a unit that the engine accepts."""
 
 import asyncio
+from dataclasses import replace
 
 from pydantic import ValidationError
 from starlette.requests import Request
 
 from antiphon.engines.contract import EngineInfo, InvalidRequestError, SpeechUnit
-from antiphon.protocol.speech_body import SpeechRequest
+from antiphon.protocol.speech_body import SpeechRequest, find_unstreamable
+from antiphon.protocol.speech_request import no_such_model
 from antiphon.server.errors import ApiError
 from antiphon.server.settings import ServerSettings
 from antiphon.server.speaker import Speaker
-
-STREAMABLE = frozenset({"pcm", "wav"})
+from antiphon.server.units import speech_unit
 
 
 async def read_speech_request(request: Request, settings: ServerSettings) -> SpeechRequest:
@@ -33,7 +34,8 @@ async def read_speech_request(request: Request, settings: ServerSettings) -> Spe
         body = SpeechRequest.model_validate_json(data)
     except ValidationError as error:
         raise ApiError(400, _summary(error), kind="Bad Request") from None
-    _check_streaming(body)
+    if refusal := find_unstreamable(body):
+        raise ApiError(400, refusal.message, param=refusal.param)
     return body
 
 
@@ -48,22 +50,8 @@ async def _read(request: Request, most_bytes: int) -> bytes:
 
 def _summary(error: ValidationError) -> str:
     problems = error.errors(include_url=False, include_input=False, include_context=False)
-    lines = [f"  {'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}" for problem in problems]
+    lines = [f"  {'.'.join(map(str, problem['loc'])) or 'body'}: {problem['msg']}" for problem in problems]
     return "\n".join([f"{len(problems)} validation error{'s' if len(problems) > 1 else ''}:", *lines])
-
-
-def _check_streaming(body: SpeechRequest) -> None:
-    if body.stream_format == "sse" or (body.stream and body.stream_format is None):
-        raise ApiError(400, "Server-sent events are not supported; set stream_format='audio' for a raw stream")
-    if body.stream_format is None:
-        return
-    if body.response_format not in STREAMABLE:
-        raise ApiError(400, "Streaming needs response_format 'pcm' or 'wav'", param="response_format")
-    if body.speed not in (None, 1.0):
-        raise ApiError(
-            400,
-            "Streaming is not supported with speed adjustment. Use a non-streaming request or remove the speed parameter.",
-        )
 
 
 def unit_of(body: SpeechRequest, speaker: Speaker) -> SpeechUnit:
@@ -73,17 +61,8 @@ def unit_of(body: SpeechRequest, speaker: Speaker) -> SpeechUnit:
         ApiError: another model, or nothing that the engine can speak.
     """
     if body.model and body.model != speaker.model:
-        raise ApiError(404, f"The model `{body.model}` does not exist.", param="model")
-    unit = SpeechUnit(
-        text=body.input,
-        voice=_voice(body.voice, speaker.engine.info),
-        language=body.language,
-        speed=1.0 if body.speed is None else body.speed,
-        seed=body.seed,
-        task_type=body.task_type,
-        instructions=body.instructions,
-        max_new_tokens=body.max_new_tokens,
-    )
+        raise ApiError(404, no_such_model(body.model), param="model")
+    unit = replace(speech_unit(body.input, body), voice=_voice(body.voice, speaker.engine.info))
     try:
         speaker.engine.check(unit)
     except InvalidRequestError as error:

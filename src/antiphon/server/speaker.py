@@ -1,9 +1,11 @@
 """The engine behind the server: loaded in the background, believed only once it has spoken."""
 
 import asyncio
+from collections.abc import Callable
 
 from antiphon.engines.contract import Engine, EngineError, SpeechUnit, is_stream_engine
 from antiphon.engines.registry import option_names
+from antiphon.protocol.speech_request import unknown_model
 from antiphon.scheduling import Scheduler, speak
 from antiphon.server.logs import log
 from antiphon.server.settings import ServerSettings
@@ -16,16 +18,22 @@ class Speaker:
 
     Attributes:
         engine: perhaps not loaded yet.
-        failure: why it will never be ready.
+        on_first_chunk: told, for every unit, as `Scheduler` says; to be set before the start.
     """
 
     def __init__(self, engine: Engine, settings: ServerSettings) -> None:
         self.engine = engine
-        self.failure: EngineError | None = None
+        self.on_first_chunk: Callable[[float], None] = lambda _: None
+        self._failure: EngineError | None = None
         self._settings = settings
         self._scheduler: Scheduler | None = None
         self._starting: asyncio.Task[None] | None = None
         self._settled = asyncio.Event()
+
+    @property
+    def failure(self) -> EngineError | None:
+        """Why it will never be ready, or is so no more."""
+        return self._failure or (self._scheduler.lost if self._scheduler else None)
 
     @property
     def ready(self) -> bool:
@@ -38,11 +46,8 @@ class Speaker:
         return self._settings.model_name or self.engine.info.model
 
     def check_model(self, name: str) -> str | None:
-        """Return None for the model that speaks here, else vLLM-Omni's words for another, a Python repr as it sends."""
-        if name == self.model:
-            return None
-        message = f"The model `{name}` does not exist."
-        return f"error=ErrorInfo(message={message!r}, type='NotFoundError', param='model', code=404)"
+        """Return None for the model that speaks here, else the error for any other."""
+        return None if name == self.model else unknown_model(name)
 
     @property
     def scheduler(self) -> Scheduler:
@@ -53,7 +58,10 @@ class Speaker:
     def start(self) -> None:
         """Begin to load the engine, in the background of the running loop; see `settled`."""
         self._scheduler = Scheduler(
-            self.engine, workers=self._settings.workers, max_speaking=self._settings.max_speaking
+            self.engine,
+            workers=self._settings.workers,
+            max_speaking=self._settings.max_speaking,
+            on_first_chunk=self.on_first_chunk,
         )
         self._starting = asyncio.create_task(self._start())
 
@@ -75,10 +83,10 @@ class Speaker:
             await self._load()
             await self._try()
         except EngineError as error:
-            self.failure = error
+            self._failure = error
             log.error("engine.failed", engine=name, error=str(error))
         except Exception as error:  # noqa: BLE001 - whatever it is, nobody may wait for ever for this engine
-            self.failure = EngineError(f"engine {name} failed to load: {type(error).__name__}: {error}")
+            self._failure = EngineError(f"engine {name} failed to load: {type(error).__name__}: {error}")
             log.exception("engine.failed", engine=name, error=str(error))
         else:
             log.info("engine.ready", engine=name, max_speaking=self.scheduler.max_speaking)

@@ -21,6 +21,9 @@ from antiphon.server.request_body import read_speech_request, unit_of
 from antiphon.server.state import ServerState
 from antiphon.server.units import WholeFile
 
+# Of a whole file, in one message to the socket: about what its buffer holds before it makes the sender wait.
+PART_BYTES = 64 * 1024
+
 
 async def create_speech(request: Request) -> Response:
     """Speak the body's text."""
@@ -60,40 +63,59 @@ async def _whole(request: Request, body: SpeechRequest, unit: SpeechUnit) -> Res
         return await file.encode()
 
     content = await unless_disconnected(request.receive, make())
-    return Response(content, media_type=FORMATS[body.response_format].media_type)
+    return _SpeechResponse(state, b"", _parts(content), body.response_format, length=len(content))
+
+
+async def _parts(content: bytes) -> AsyncGenerator[bytes]:
+    for start in range(0, len(content), PART_BYTES):
+        yield content[start : start + PART_BYTES]
 
 
 async def _streamed(request: Request, body: SpeechRequest, unit: SpeechUnit) -> Response:
     state: ServerState = request.app.state.server
-    chunks = speak(state.speaker.scheduler.listener(state.settings.listening_pace), unit)
+    header = wav_header(state.speaker.engine.info.sample_rate) if body.response_format == "wav" else b""
+    audio = _audio(speak(state.speaker.scheduler.listener(state.settings.listening_pace), unit))
 
-    async def begin() -> PcmChunk | None:
-        return await anext(chunks, None)
+    async def begin() -> bytes:
+        return await anext(audio, b"")
 
     # The first chunk decides the status: nothing is promised before the engine has begun.
     first = await unless_disconnected(request.receive, begin())
-    header = wav_header(state.speaker.engine.info.sample_rate) if body.response_format == "wav" else b""
-    return _SpeechStream(
-        state, [header, first.data if first else b""], chunks, FORMATS[body.response_format].media_type
-    )
+    return _SpeechResponse(state, header + first, audio, body.response_format)
 
 
-class _SpeechStream(StreamingResponse):
-    """A response that is made while it is sent; synthesis stops with it, however it ends.
+async def _audio(chunks: AsyncGenerator[PcmChunk]) -> AsyncGenerator[bytes]:
+    async with aclosing(chunks):
+        async for chunk in chunks:
+            yield chunk.data
+
+
+class _SpeechResponse(StreamingResponse):
+    """A response that is under way until all of it was sent; what makes it stops with it, however it ends.
+
+    In parts also when it is there as a whole: the socket takes one part after the other, so that whoever waits for the
+    end of the response waits for the client.
 
     Args:
         state: the server's.
-        begun: what is there already.
-        chunks: what is still to come.
-        media_type: of the whole.
+        first: bytes, perhaps none.
+        rest: what is still to come.
+        file_format: a key of `antiphon.audio.files.FORMATS`.
+        length: of all bytes, if it is known.
     """
 
     def __init__(
-        self, state: ServerState, begun: list[bytes], chunks: AsyncGenerator[PcmChunk], media_type: str
+        self,
+        state: ServerState,
+        first: bytes,
+        rest: AsyncGenerator[bytes],
+        file_format: str,
+        length: int | None = None,
     ) -> None:
-        super().__init__(self._parts(begun), media_type=media_type)
+        headers = None if length is None else {"Content-Length": str(length)}
+        super().__init__(self._all(first), headers=headers, media_type=FORMATS[file_format].media_type)
         self._state = state
-        self._chunks = chunks
+        self._rest = rest
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's signature
         async def send_in_time(message: Message) -> None:
@@ -104,11 +126,11 @@ class _SpeechStream(StreamingResponse):
                 raise ClientDisconnect from None
 
         with self._state.request():
-            async with aclosing(self._chunks):
+            async with aclosing(self._rest):
                 await unless_disconnected(receive, self.stream_response(send_in_time))
 
-    async def _parts(self, begun: list[bytes]) -> AsyncGenerator[bytes]:
-        for part in filter(None, begun):
+    async def _all(self, first: bytes) -> AsyncGenerator[bytes]:
+        if first:
+            yield first
+        async for part in self._rest:
             yield part
-        async for chunk in self._chunks:
-            yield chunk.data

@@ -1,4 +1,4 @@
-"""From a session's config to a unit for the engine, and from the engine's chunks to audio in the asked format."""
+"""From a config or a request to a unit for the engine, and from the engine's chunks to audio in the asked format."""
 
 import asyncio
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ from antiphon.audio.files import AudioFormatError, encode
 from antiphon.audio.pcm import BYTES_PER_SAMPLE, PcmChunk
 from antiphon.engines.contract import EngineError, InvalidRequestError, SpeechUnit
 from antiphon.protocol import SessionConfig
+from antiphon.protocol.speech_body import SpeechRequest
 
 MAX_FILE_S = 600
 
@@ -30,7 +31,7 @@ class Framing:
         return (data[start : start + size] for start in range(0, len(data), size or 1))
 
 
-def speech_unit(text: str, config: SessionConfig) -> SpeechUnit:
+def speech_unit(text: str, config: SessionConfig | SpeechRequest) -> SpeechUnit:
     """Return the unit that speaks `text` as `config` asks."""
     embedding = config.speaker_embedding
     return SpeechUnit(
