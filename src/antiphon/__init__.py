@@ -5,32 +5,27 @@ process. Everything that `antiphon.client` exports is here too.
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from antiphon.client import *  # noqa: F403 - what `__getattr__` gives, for type checkers and editors
-    from antiphon.client.targets import ConnectOptions
-    from antiphon.client.transport import Transport
 
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Import the client when it is first asked for, and register `local:` with it.
-
-    The package root is the composition root: the client does not know the server, and neither is imported by
-    ``import antiphon`` alone.
-    """
-    if name.startswith("_"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    client = import_module("antiphon.client")
-    if name not in client.__all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import_module("antiphon.client.targets").register("local", _open_local)
-    return getattr(client, name)
+    """Import what is asked for when it is: a name of the client, or a submodule."""
+    if name == "__all__":
+        return import_module("antiphon.client").__all__
+    if not name.startswith("_"):
+        client = import_module("antiphon.client")
+        if name in client.__all__:
+            return getattr(client, name)
+        if find_spec(f"antiphon.{name}") is not None:
+            return import_module(f"antiphon.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-async def _open_local(target: str, options: "ConnectOptions") -> "Transport":
-    from antiphon.local import open_local  # noqa: PLC0415 - only those who use it load an engine
-
-    return await open_local(target, options)
+def __dir__() -> list[str]:
+    return ["__version__", *import_module("antiphon.client").__all__]

@@ -2,7 +2,7 @@ import pytest
 from tests.client.listening import heard
 
 from antiphon.client import targets
-from antiphon.client.errors import ConnectError, OptionError, SpeechError
+from antiphon.client.errors import ConnectError, OptionError, ServerFaultError, SpeechError
 from antiphon.client.events import Finished
 from antiphon.client.targets import ConnectOptions
 from antiphon.client.transport import Transport
@@ -41,6 +41,13 @@ async def test_connect_can_be_entered(fake_scheme: FakeEndpoint) -> None:
     assert fake_scheme.closed == 1
     assert isinstance(events[-1], Finished)
     assert events[-1].statistics.connect_s > 0
+
+
+async def test_connect_passes_its_limits_on(fake_scheme: FakeEndpoint) -> None:
+    fake_scheme.pause()
+    async with connect("fake:here", response_timeout_s=0.05) as voice:
+        with pytest.raises(ServerFaultError, match=r"silent for 0\.05 s"):
+            await heard(voice.say("Hello there."))
 
 
 async def test_connect_raises_what_the_transport_raises(fake_scheme: FakeEndpoint) -> None:

@@ -10,6 +10,7 @@ from antiphon.client.errors import BacklogError, ServerFaultError, VoiceClosedEr
 from antiphon.client.events import Audio, Event
 from antiphon.client.transport import ConnectionClosedError
 from antiphon.client.voice import Voice
+from antiphon.protocol.client_session import ClientSession
 from antiphon.testing.endpoint import FakeEndpoint, FakeTransport
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("no_task_is_left")]
@@ -192,7 +193,17 @@ class Garbage(FakeTransport):
         return "<html>"
 
 
-@pytest.mark.parametrize(("transport", "message"), [(Broken, "bad frame"), (Garbage, "not JSON")])
+class Unclosable(Broken):
+    """Broken, and cannot even be closed."""
+
+    async def close(self, code: int = 1000, reason: str = "") -> None:
+        await super().close(code, reason)
+        raise ValueError("cannot be closed")
+
+
+@pytest.mark.parametrize(
+    ("transport", "message"), [(Broken, "bad frame"), (Garbage, "not JSON"), (Unclosable, "bad frame")]
+)
 async def test_a_transport_that_misbehaves_ends_the_session(transport: type[FakeTransport], message: str) -> None:
     endpoint = FakeEndpoint()
     async with Voice(transport(endpoint)) as voice:
@@ -201,6 +212,28 @@ async def test_a_transport_that_misbehaves_ends_the_session(transport: type[Fake
             await heard
 
     assert endpoint.closed == 1
+
+
+@pytest.mark.parametrize("method", ["receive", "tick"])
+async def test_a_fault_of_our_own_is_told_and_closes_the_transport(
+    method: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    fault = LookupError("no such unit")
+
+    def faulty(*_: object, **__: object) -> None:
+        raise fault
+
+    monkeypatch.setattr(ClientSession, method, faulty)
+    endpoint = FakeEndpoint()
+    endpoint.pause()
+    async with Voice(endpoint.connect(), keepalive_s=0.01) as voice:
+        heard = drained(voice.say("Hello there."))
+        with pytest.raises(ServerFaultError, match="no such unit") as caught:
+            await heard
+
+    assert caught.value.__cause__ is fault
+    assert endpoint.closed == 1
+    assert caplog.records == []
 
 
 async def test_a_connection_that_takes_nothing_can_be_closed() -> None:
@@ -222,4 +255,5 @@ def test_an_event_loop_that_ends_takes_its_connections_with_it(caplog: pytest.Lo
         await asyncio.sleep(0)
 
     asyncio.run(forgetful())
+    assert endpoint.closed == 1
     assert caplog.records == []

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from antiphon.client import targets
-from antiphon.client.errors import ConnectError, OptionError, VoiceClosedError
+from antiphon.client.errors import ConnectError, OptionError, ServerFaultError, VoiceClosedError
 from antiphon.client.events import Audio, Finished
 from antiphon.client.sync import connect
 from antiphon.client.targets import ConnectOptions
@@ -97,6 +97,12 @@ def test_a_voice_that_is_closed_says_so(endpoint: FakeEndpoint) -> None:
         list(voice.say("Hello."))
     with pytest.raises(VoiceClosedError):
         voice.utterance()
+
+
+def test_connect_passes_its_limits_on(endpoint: FakeEndpoint) -> None:
+    endpoint.pause()
+    with connect("fake:here", response_timeout_s=0.05) as voice, pytest.raises(ServerFaultError, match="silent"):
+        list(voice.say("Hello there."))
 
 
 def test_what_cannot_be_opened_leaves_no_thread(endpoint: FakeEndpoint) -> None:

@@ -41,6 +41,8 @@ def test_a_websocket_target_is_completed(target: str, complete: str) -> None:
         ("ws://h:eighty", "not a URL"),
         ("ws://[::1", "not a URL"),
         ("ws://h/#part", "no fragment"),
+        (f"ws://{'h' * 64}/", "no host name"),
+        ("wss://a..example", "no host name"),
         ("ws://h/a b", "white space"),
         ("ws://h/a\x00b", "white space"),
     ],
@@ -69,13 +71,13 @@ async def test_other_schemes_are_opened_by_whoever_registered_them(monkeypatch: 
     monkeypatch.setattr(targets, "_openers", dict(targets._openers))
     opened: list[tuple[str, ConnectOptions]] = []
 
-    async def open_local(target: str, options: ConnectOptions) -> Transport:
+    async def open_other(target: str, options: ConnectOptions) -> Transport:
         opened.append((target, options))
         return FakeEndpoint().connect()
 
-    register("Local", open_local)
+    register("Other", open_other)
     options = ConnectOptions(api_key="k")
-    await open_transport("LOCAL:tone?rate=2", options)
+    await open_transport("OTHER:tone?rate=2", options)
 
-    assert opened == [("local:tone?rate=2", options)]
-    assert {"local", "ws", "wss"} <= set(schemes())
+    assert opened == [("other:tone?rate=2", options)]
+    assert schemes() == ("local", "other", "ws", "wss")

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 import pytest
 from tests.client.listening import SENTENCES, STORY, audio, heard
 
-from antiphon.client.errors import BacklogError, VoiceClosedError
+from antiphon.client.errors import TooManyUtterancesError, VoiceClosedError
 from antiphon.client.events import Audio, Finished, UnitDone, UnitStarted
 from antiphon.client.sources import TextSource
 from antiphon.client.voice import Voice
@@ -107,20 +107,32 @@ async def test_the_clock_lets_a_unit_go_that_the_text_alone_would_hold_back() ->
     assert endpoint.spoken[0].startswith("This is a sentence")
 
 
-async def test_utterances_are_spoken_in_the_order_in_which_they_began() -> None:
+async def test_utterances_are_spoken_in_the_order_in_which_each_had_something_to_speak() -> None:
     endpoint = FakeEndpoint()
-    async with Voice(endpoint.connect()) as voice, voice.utterance() as first, voice.utterance() as second:
+    async with Voice(endpoint.connect()) as voice, voice.utterance() as second, voice.utterance() as first:
+        await first.write("The first one. And ")
         await second.write("The second one. ")
         await second.end()
-        await first.write("The first one. ")
         both = asyncio.gather(heard(first), heard(second))
-        await first.write("And more of it.")
+        await first.write("more of it.")
         await first.end()
         heard_first, heard_second = await both
 
     assert endpoint.spoken == ["The first one.", "And more of it.", "The second one."]
     assert audio(heard_first) == fake_speech("The first one.") + fake_speech("And more of it.")
     assert audio(heard_second) == fake_speech("The second one.")
+
+
+async def test_an_utterance_without_text_keeps_no_other_waiting() -> None:
+    endpoint = FakeEndpoint()
+    async with Voice(endpoint.connect()) as voice, voice.utterance() as forgotten:
+        await forgotten.write("🙂 ")
+        await heard(voice.say("Hello there."))
+        await forgotten.write("Here I am. ")
+        await forgotten.end()
+        await heard(forgotten)
+
+    assert endpoint.spoken == ["Hello there.", "🙂 Here I am."]
 
 
 async def test_an_utterance_can_have_a_voice_of_its_own() -> None:
@@ -239,7 +251,7 @@ async def test_a_hundred_thousand_words_are_spoken_completely() -> None:
 async def test_too_many_open_utterances_are_refused() -> None:
     async with Voice(FakeEndpoint().connect()) as voice:
         utterances = [voice.utterance() for _ in range(256)]
-        with pytest.raises(BacklogError, match="256"):
+        with pytest.raises(TooManyUtterancesError, match="256"):
             voice.utterance()
         await utterances[0].aclose()
         await voice.utterance().aclose()

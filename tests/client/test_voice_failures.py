@@ -62,7 +62,7 @@ async def test_a_failed_generation_is_raised_after_the_audio_before_it_and_the_v
 
     assert audio(events) == fake_speech(SENTENCES[0])
     assert caught.value.unit == 1
-    assert caught.value.retryable
+    assert not caught.value.retryable
     assert not caught.value.partial_audio
     assert endpoint.spoken[-1] == "Still here."
 

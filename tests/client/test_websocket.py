@@ -1,6 +1,7 @@
 import asyncio
 import logging
 import ssl
+import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -9,6 +10,7 @@ import pytest
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.http11 import Request, Response
 
+from antiphon.client import websocket
 from antiphon.client.errors import ConnectError
 from antiphon.client.events import Audio, Finished
 from antiphon.client.targets import SPEECH_PATH, ConnectOptions
@@ -134,6 +136,80 @@ async def test_the_key_travels_in_a_header_alone_and_nothing_is_compressed(monke
     assert keys == ["Bearer from-argument", "Bearer from-environment", None, None]
     assert {request.path for request in requests} == {SPEECH_PATH}
     assert {request.headers.get("Sec-WebSocket-Extensions") for request in requests} == {None}
+
+
+@pytest.mark.parametrize(
+    ("target", "sent"),
+    [
+        ("wss://speech.example/", "from-environment"),
+        ("ws://speech.example/", ""),
+        ("ws://192.168.1.7:8080/", ""),
+        ("ws://localhost:8080/", "from-environment"),
+        ("ws://[::1]:8080/", "from-environment"),
+    ],
+)
+def test_the_environments_key_goes_nowhere_in_the_clear(
+    target: str, sent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTIPHON_API_KEY", "from-environment")
+
+    assert websocket._api_key(target, ConnectOptions()) == sent
+    assert websocket._api_key(target, ConnectOptions(api_key="meant-for-it")) == "meant-for-it"
+
+
+async def test_who_lacks_a_key_that_was_not_sent_is_told_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(websocket, "_is_loopback", lambda _: False)
+    monkeypatch.setenv("no_proxy", "*")
+    async with serving(echo, process_request=refusing(HTTPStatus.UNAUTHORIZED)) as (_, target):
+        with pytest.raises(ConnectError, match="is sent over wss:// or to this machine only"):
+            await open_to(target)
+        with pytest.raises(ConnectError, match="401: set ANTIPHON_API_KEY"):
+            await open_to(target, api_key="wrong")
+
+
+async def test_white_space_around_a_key_is_not_part_of_it() -> None:
+    requests: list[Request] = []
+    async with serving(echo, process_request=noting(requests)) as (_, target):
+        await (await open_to(target, api_key=" key\n")).close()
+
+    assert requests[0].headers["Authorization"] == "Bearer key"
+
+
+@pytest.mark.parametrize("key", ["two\nlines", "schlüssel", "a\0b"])
+async def test_a_key_that_no_header_can_carry_is_refused_and_not_repeated(key: str) -> None:
+    with pytest.raises(ConnectError, match="no HTTP header can carry") as caught:
+        await open_to("ws://127.0.0.1:1/", api_key=key)
+
+    assert key not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("proxy", "message"),
+    [
+        ("socks5://127.0.0.1:9", "requires python-socks; install it, or except the host with no_proxy"),
+        ("gopher://user:s3cret@127.0.0.1:9", "proxy in the environment cannot be used: scheme gopher"),
+        ("http://user:s3cret@127.0.0.1:nine", "proxy in the environment cannot be used"),
+        (f"http://user:s3cret@{'h' * 64}:9", "proxy in the environment cannot be used"),
+        ("http://127.0.0.1:9", "cannot reach ws://speech.example/"),
+    ],
+)
+async def test_a_proxy_that_cannot_be_used_is_an_error_that_says_so(
+    proxy: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.setenv("ws_proxy", proxy)
+    with pytest.raises(ConnectError, match=message) as caught:
+        await open_to("ws://speech.example/")
+
+    assert "s3cret" not in "".join(traceback.format_exception(caught.value))
+
+
+async def test_a_proxy_that_refuses_is_not_taken_for_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with raw_server(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n") as target:
+        monkeypatch.delenv("no_proxy", raising=False)
+        monkeypatch.setenv("ws_proxy", target.replace("ws:", "http:"))
+        with pytest.raises(ConnectError, match=r"through the proxy of the environment: .*407"):
+            await open_to("ws://speech.example/")
 
 
 async def test_neither_the_key_nor_text_nor_audio_is_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -107,12 +107,27 @@ def test_events_name_utterance_and_unit_by_the_wires_index() -> None:
 def test_an_utterance_waits_until_the_text_of_the_one_before_is_complete() -> None:
     session = opened()
     first, second = session.begin(ANNA), session.begin(ANNA)
-    session.speak(second, "Second.", 0.0)
     session.speak(first, "First.", 0.0)
+    session.speak(second, "Second.", 0.0)
 
     assert sent(session) == ["text First.", "!"]
     session.finish(first, 0.0)
     assert sent(session) == ["text Second.", "!"]
+
+
+def test_an_utterance_takes_its_place_with_its_first_unit() -> None:
+    session = opened()
+    silent, late, early = (session.begin(ANNA) for _ in range(3))
+    session.speak(early, "Early.", 0.0)
+    session.speak(late, "Late.", 0.0)
+    session.finish(early, 0.0)
+    assert sent(session) == ["text Early.", "!", "text Late.", "!"]
+
+    session.finish(late, 0.0)
+    session.receive(done(0), 1.0)
+    session.receive(done(1), 1.0)
+    session.speak(silent, "At last.", 2.0)
+    assert sent(session) == ["text At last.", "!"]
 
 
 def test_an_utterance_without_units_is_done_at_once() -> None:

@@ -65,6 +65,7 @@ class Conversation(RuleBasedStateMachine):
         self.heard: dict[int, str] = {}
         self.open: set[int] = set()
         self.abandoned: set[int] = set()
+        self.line: list[int] = []
         self.order: list[int] = []
 
     @rule(config=st.sampled_from(CONFIGS))
@@ -80,6 +81,8 @@ class Conversation(RuleBasedStateMachine):
         utterance = data.draw(st.sampled_from(sorted(self.open)))
         text = f"<{utterance}.{len(self.written[utterance])}>"
         self.session.speak(utterance, text, self.now)
+        if not self.written[utterance]:
+            self.line.append(utterance)
         self.written[utterance] += self.voices[utterance] + text
 
     @precondition(lambda self: self.open)
@@ -134,7 +137,7 @@ class Conversation(RuleBasedStateMachine):
         while self.server.frames:
             self.hear(1)
         assert self.session.waiting_characters == 0
-        assert self.order == sorted(self.order)
+        assert self.order == sorted(self.order, key=self.line.index)
         for utterance in self.written.keys() - self.abandoned:
             assert self.heard[utterance] == self.written[utterance]
 

@@ -12,6 +12,7 @@ from antiphon.client.errors import (
     SessionRefusedError,
     SpeechError,
     TargetError,
+    TooManyUtterancesError,
     VoiceClosedError,
 )
 from antiphon.client.events import Audio, Event, Finished, UnitDone, UnitStarted
@@ -20,12 +21,16 @@ from antiphon.client.player import Player
 from antiphon.client.recorder import WavRecorder
 from antiphon.client.sources import TextSource
 from antiphon.client.statistics import Statistics
+from antiphon.client.sync import Utterance as SyncUtterance
+from antiphon.client.sync import Voice as SyncVoice
 from antiphon.client.sync import connect as connect_sync
 from antiphon.client.utterance import Utterance
 from antiphon.client.voice import Voice, connect
+from antiphon.text.auto import AutoOptions
 
 __all__ = [
     "Audio",
+    "AutoOptions",
     "BacklogError",
     "ConnectError",
     "ConnectionLostError",
@@ -41,8 +46,11 @@ __all__ = [
     "SpeechError",
     "SpeechOptions",
     "Statistics",
+    "SyncUtterance",
+    "SyncVoice",
     "TargetError",
     "TextSource",
+    "TooManyUtterancesError",
     "UnitDone",
     "UnitStarted",
     "Utterance",

@@ -6,17 +6,18 @@ not listened to, first no more text is sent, so that a server soon has nothing t
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Protocol
 
 from antiphon.client.errors import (
-    BacklogError,
     ConnectionLostError,
     ServerFaultError,
     SessionRefusedError,
     SpeechError,
+    TooManyUtterancesError,
     VoiceClosedError,
 )
+from antiphon.client.link import Sink
 from antiphon.client.transport import ConnectionClosedError, Transport
 from antiphon.protocol.client_events import ClientEvent, SessionFailed, UtteranceDone, UtteranceFailed
 from antiphon.protocol.client_session import KEEPALIVE_S, RESPONSE_TIMEOUT_S, ClientSession
@@ -34,33 +35,9 @@ HOLD_BYTES = 2**20
 MAX_UNHEARD_BYTES = 16 * 2**20
 """Audio that nobody has taken, beyond which the socket is not read."""
 
-EVENT_BYTES = 256
-"""What an event counts beside its audio."""
-
-
-class Sink(Protocol):
-    """An utterance, as its connection sees it."""
-
-    @property
-    def next_deadline(self) -> float | None:
-        """When to call `poll`; None for not at all."""
-        ...
-
-    def poll(self, now: float) -> None:
-        """Let time pass."""
-        ...
-
-    def deliver(self, event: ClientEvent, now: float) -> None:
-        """Take an event."""
-        ...
-
-    def fail(self, error: Exception) -> None:
-        """Take the end; nothing is delivered afterwards."""
-        ...
-
 
 class Connection:
-    """Runs a `ClientSession` over a transport, from construction until `aclose`.
+    """Runs a `ClientSession` over a transport, from construction until `aclose`; the `Link` of its utterances.
 
     Args:
         transport: open, and from now on owned by this.
@@ -100,24 +77,21 @@ class Connection:
         """The time in seconds, from the event loop's zero point."""
         return self._loop.time()
 
-    # For utterances.
+    # For utterances; see `Link`.
 
     def begin(self, config: SessionConfig, sink: Sink) -> int:
-        """Queue an utterance and return its number.
-
-        Raises:
-            SpeechError: nothing more will be spoken here, or too many utterances are open.
-        """
+        """Open an utterance."""
         if self.failure is not None:
             raise self.failure
         if len(self._sinks) >= MAX_UTTERANCES:
-            raise BacklogError(f"{MAX_UTTERANCES} utterances are open on this voice; close them when they are done")
+            message = f"{MAX_UTTERANCES} utterances are open on this voice; close them when they are done"
+            raise TooManyUtterancesError(message)
         utterance = self._session.begin(config)
         self._sinks[utterance] = sink
         return utterance
 
     def speak(self, utterance: int, text: str) -> int:
-        """Add a unit to an open utterance and return the unit's number."""
+        """Add a unit."""
         unit = self._session.speak(utterance, text, self.now())
         self._follow_up()
         return unit
@@ -166,48 +140,44 @@ class Connection:
     # The tasks.
 
     async def _run(self) -> None:
+        reader = self._loop.create_task(self._guard(self._read), name="antiphon-reader")
+        writer = self._loop.create_task(self._guard(self._write), name="antiphon-writer")
         try:
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._read(), name="antiphon-reader")
-                tasks.create_task(self._write(), name="antiphon-writer")
-                tasks.create_task(self._close(), name="antiphon-closer")
+            await self._stopped.wait()
         finally:
             self._stop(VoiceClosedError("the event loop is closing"))
+            with suppress(Exception):  # it is over either way
+                await self._transport.close()
+            await asyncio.wait({reader, writer})
+
+    async def _guard(self, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await work()
+        except Exception as error:  # noqa: BLE001 - whatever it is, those who listen must hear of it
+            self._break(error)
 
     async def _read(self) -> None:
-        while (message := await self._receive()) is not None:
-            self._dispatch(self._session.receive(message, self.now()))
-            await self._wait_for_listener()
-
-    async def _receive(self) -> str | bytes | None:
-        if self.failure is None:
-            try:
-                return await self._transport.receive()
-            except ConnectionClosedError as closed:
-                self._stop(ConnectionLostError(closed.code, closed.reason, self._session.last_error))
-            except Exception as error:  # noqa: BLE001 - whatever a transport raises, the listeners must hear of it
-                self._break(error)
-        return None
+        try:
+            while self.failure is None:
+                message = await self._transport.receive()
+                self._dispatch(self._session.receive(message, self.now()))
+                await self._wait_for_listener()
+        except ConnectionClosedError as closed:
+            self._stop(ConnectionLostError(closed.code, closed.reason, self._session.last_error))
 
     async def _write(self) -> None:
         while self.failure is None:
             await self._to_send.wait()
             self._to_send.clear()
-            try:
+            # When it is closed, the reader learns why, and may have audio to deliver before that.
+            with suppress(ConnectionClosedError):
                 for message in self._session.messages_to_send():
                     await self._transport.send(message)
-            except ConnectionClosedError:
-                return  # the reader learns why, and may have audio to deliver before that
-            except Exception as error:  # noqa: BLE001 - as in `_receive`
-                self._break(error)
-
-    async def _close(self) -> None:
-        await self._stopped.wait()
-        with suppress(Exception):  # it is over either way
-            await self._transport.close()
 
     def _break(self, error: Exception) -> None:
-        self._stop(ServerFaultError(f"the connection broke: {str(error) or type(error).__name__}", retryable=True))
+        fault = ServerFaultError(f"the connection broke: {str(error) or type(error).__name__}", retryable=True)
+        fault.__cause__ = error
+        self._stop(fault)
 
     @property
     def _listening(self) -> bool:
@@ -253,9 +223,12 @@ class Connection:
     def _tick(self) -> None:
         self._timer = None
         now = self.now()
-        for sink in list(self._sinks.values()):
-            sink.poll(now)
-        self._dispatch(self._session.tick(now, listening=self._listening))
+        try:
+            for sink in list(self._sinks.values()):
+                sink.poll(now)
+            self._dispatch(self._session.tick(now, listening=self._listening))
+        except Exception as error:  # noqa: BLE001 - as in `_guard`
+            self._break(error)
 
     def _stop(self, error: SpeechError) -> None:
         """Nothing more will be spoken: tell everyone who waits, and close the transport."""

@@ -36,7 +36,8 @@ class ConnectionLostError(SpeechError):
 
     def __init__(self, code: int, reason: str, said: str | None = None) -> None:
         detail = "; ".join(part for part in (reason, said) if part)
-        super().__init__(f"connection lost (code {code}{': ' if detail else ''}{detail})", retryable=True)
+        message = f"connection lost (code {code}{': ' if detail else ''}{detail})"
+        super().__init__(message, retryable=code not in _OWN_FAULTS)
         self.code = code
         self.reason = reason
 
@@ -58,13 +59,17 @@ class GenerationError(SpeechError):
     """
 
     def __init__(self, message: str, *, unit: int, partial_audio: bool) -> None:
-        super().__init__(message, retryable=not _is_refusal(message))
+        super().__init__(message, retryable=message.endswith(_TRANSIENT))
         self.unit = unit
         self.partial_audio = partial_audio
 
 
 class BacklogError(SpeechError):
     """More text was written than may wait, and nobody listens."""
+
+
+class TooManyUtterancesError(SpeechError):
+    """As many utterances are open as may be on one voice; close those that are done with."""
 
 
 class VoiceClosedError(SpeechError):
@@ -79,11 +84,9 @@ class RecordingFullError(SpeechError):
     """The file holds as much audio as it may."""
 
 
-# How vLLM-Omni begins what it says about requests that no other attempt will make right
-# (`vllm_omni/entrypoints/openai/tts_adapters/`); everything else is worth another try.
-_REFUSALS = ("Invalid ", "Unknown ", "Unsupported ", "Input text cannot be empty", "This model does not support")
+# A failed generation has no code on the wire, only words. These are what a server of ours says when it has no room
+# and when it ends; nothing else is known to pass.
+_TRANSIENT = ("listeners are speaking, which is all this server can keep gap-free", "the server is shutting down")
 
-
-def _is_refusal(message: str) -> bool:
-    _, _, said = message.partition(": ")
-    return said.startswith(_REFUSALS) or " does not support " in said or " requires " in said
+# Close codes (RFC 6455 §7.4.1) for what would go wrong again: data that does not fit, a policy, a message too big.
+_OWN_FAULTS = frozenset({1003, 1007, 1008, 1009})

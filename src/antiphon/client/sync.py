@@ -17,7 +17,7 @@ from antiphon.client.sources import TextSource
 from antiphon.client.statistics import Statistics
 from antiphon.client.targets import CONNECT_TIMEOUT_S
 from antiphon.client.utterance import Utterance as _AsyncUtterance
-from antiphon.protocol.client_session import KEEPALIVE_S
+from antiphon.protocol.client_session import KEEPALIVE_S, RESPONSE_TIMEOUT_S
 from antiphon.text.auto import AutoOptions
 
 
@@ -171,6 +171,7 @@ def connect(  # noqa: PLR0913 - every one has a default
     connect_timeout_s: float = CONNECT_TIMEOUT_S,
     segmentation: AutoOptions | None = None,
     keepalive_s: float = KEEPALIVE_S,
+    response_timeout_s: float = RESPONSE_TIMEOUT_S,
     **options: Unpack[SpeechOptions],
 ) -> Voice:
     """Open a session with a speech server, to be used with ``with``.
@@ -187,6 +188,7 @@ def connect(  # noqa: PLR0913 - every one has a default
             connect_timeout_s=connect_timeout_s,
             segmentation=segmentation,
             keepalive_s=keepalive_s,
+            response_timeout_s=response_timeout_s,
             **options,
         )
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from importlib import import_module
 from ssl import SSLContext
 from typing import NoReturn
 from urllib.parse import SplitResult, urlsplit, urlunsplit
@@ -21,7 +22,8 @@ class ConnectOptions:
     """How to connect, whatever the transport.
 
     Attributes:
-        api_key: a bearer token; None for that of the environment variable ``ANTIPHON_API_KEY``, if it is set.
+        api_key: a bearer token; None for that of the environment variable ``ANTIPHON_API_KEY``, if it is set, which
+            is only sent over ``wss`` or to this machine.
         ca_file: certificates of the authorities to trust, in PEM; None for the system's.
         ssl_context: for TLS, instead of `ca_file`.
         connect_timeout_s: until the connection is open.
@@ -38,17 +40,22 @@ type Opener = Callable[[str, ConnectOptions], Awaitable[Transport]]
 
 _SCHEME = re.compile(r"(?P<scheme>[a-z][a-z0-9+-]*):(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
 _HTTP = {"http": "ws", "https": "wss"}
-_WEBSOCKET = frozenset(_HTTP.values())
+_WEBSOCKET = ("ws", "wss")
 
 
-async def _open_websocket(target: str, options: ConnectOptions) -> Transport:
-    # Imported when used: a client of another transport starts without it.
-    from antiphon.client.websocket import open_websocket  # noqa: PLC0415
+def _imported_when_used(module: str, name: str) -> Opener:
+    async def open_target(target: str, options: ConnectOptions) -> Transport:
+        opener: Opener = getattr(import_module(module), name)
+        return await opener(target, options)
 
-    return await open_websocket(target, options)
+    return open_target
 
 
-_openers: dict[str, Opener] = dict.fromkeys(sorted(_WEBSOCKET), _open_websocket)
+# By name: a client starts without the transports that it does not use, and does not know what `local:` is made of.
+_openers: dict[str, Opener] = {
+    "local": _imported_when_used("antiphon.local", "open_local"),
+    **dict.fromkeys(_WEBSOCKET, _imported_when_used("antiphon.client.websocket", "open_websocket")),
+}
 
 
 def register(scheme: str, opener: Opener) -> None:
@@ -65,8 +72,8 @@ def parse(target: str) -> tuple[str, str]:
     """Check a target and complete it.
 
     Args:
-        target: such as ``ws://127.0.0.1:8080`` (the path defaults to `SPEECH_PATH`), ``wss://host/path`` or,
-            for a scheme that was registered, ``scheme:`` and whatever it takes.
+        target: such as ``ws://127.0.0.1:8080`` (the path defaults to `SPEECH_PATH`), ``wss://host/path``, ``local:``
+            for an engine inside this process or, for a scheme that was registered, ``scheme:`` and whatever it takes.
 
     Returns:
         The scheme, lower case, and the complete target.
@@ -125,6 +132,10 @@ def _check_websocket(parts: SplitResult, port: int | None) -> None:
         raise TargetError("a URL is no place for a secret: set ANTIPHON_API_KEY, or pass api_key")
     if not parts.hostname:
         raise TargetError("the target names no host: write ws://host:port, for example ws://127.0.0.1:8080")
+    try:
+        parts.hostname.encode("idna")
+    except UnicodeError:
+        raise TargetError("the target's host is no host name: a part of it is empty or too long") from None
     if port == 0:
         raise TargetError("port 0 is for servers, which choose one; write the port that the server printed")
     if parts.fragment:

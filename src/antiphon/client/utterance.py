@@ -5,9 +5,9 @@ from contextlib import aclosing
 from types import TracebackType
 from typing import Self
 
-from antiphon.client.connection import EVENT_BYTES, MAX_WAITING_CHARACTERS, Connection
 from antiphon.client.errors import BacklogError, GenerationError, SessionRefusedError, SpeechError, VoiceClosedError
 from antiphon.client.events import Audio, Event, Finished, UnitDone, UnitStarted
+from antiphon.client.link import Link
 from antiphon.client.sources import TextSource, tokens
 from antiphon.client.statistics import Meter, Statistics
 from antiphon.protocol.client_events import (
@@ -25,18 +25,22 @@ from antiphon.text.units import Unit
 # Longer writes are fed in pieces, between which other tasks run.
 _SLICE = 1024
 
+# What an event counts beside its audio.
+_EVENT_BYTES = 256
+
 
 class Utterance:
     """Something to be said. Made by `Voice.utterance`; closed by leaving ``async with``.
 
-    Write text in pieces of any size, `end` it, and iterate over the events meanwhile or afterwards. It is
-    spoken after the voice's earlier utterances. One task may write and one may iterate.
+    Write text in pieces of any size, `end` it, and iterate over the events meanwhile or afterwards. One task may
+    write and one may iterate.
+
+    A voice's utterances are spoken one after the other, in the order in which each had its first unit to speak. One
+    that nothing was written to keeps no other waiting; one that has begun does, until it is ended or closed.
     """
 
-    def __init__(
-        self, connection: Connection, config: SessionConfig, segmenter: AutoSegmenter, *, connect_s: float
-    ) -> None:
-        self._connection = connection
+    def __init__(self, link: Link, config: SessionConfig, segmenter: AutoSegmenter, *, connect_s: float) -> None:
+        self._link = link
         self._segmenter = segmenter
         self._meter = Meter(connect_s)
         self._events: asyncio.Queue[Event | Exception | None] = asyncio.Queue()
@@ -46,7 +50,7 @@ class Utterance:
         # Set once no more events will come: what writers are told.
         self._outcome: Exception | None = None
         self._exhausted = False
-        self._id = connection.begin(config, self)
+        self._id = link.begin(config, self)
 
     @property
     def statistics(self) -> Statistics:
@@ -84,9 +88,9 @@ class Utterance:
             return
         self._check_writable()
         self._ended = True
-        self._meter.text_complete(self._connection.now())
+        self._meter.text_complete(self._link.now())
         self._speak(self._segmenter.flush())
-        self._connection.finish(self._id)
+        self._link.finish(self._id)
 
     async def feed(self, source: TextSource) -> None:
         """Write all tokens of `source` and end. What `source` raises, the iteration over the events raises."""
@@ -103,22 +107,22 @@ class Utterance:
 
     def _give_up(self, error: Exception) -> None:
         self.fail(error)
-        self._connection.abandon(self._id)
+        self._link.abandon(self._id)
 
     async def _wait_for_room(self) -> None:
-        if not self._connection.has_room and not self._iterated:
+        if not self._link.has_room and not self._iterated:
             raise BacklogError(
-                f"{MAX_WAITING_CHARACTERS} characters wait to be spoken and nobody listens: "
+                "too much text waits to be spoken and nobody listens: "
                 "iterate over the utterance while you write, or use say()"
             )
-        await self._connection.wait_for_room()
+        await self._link.wait_for_room()
 
     def _write(self, text: str) -> None:
         self._check_writable()
-        now = self._connection.now()
+        now = self._link.now()
         self._meter.wrote(len(text), now)
         self._speak(self._segmenter.feed(text, now))
-        self._connection.rearm()
+        self._link.rearm()
 
     def _check_writable(self) -> None:
         if self._outcome is not None:
@@ -130,7 +134,7 @@ class Utterance:
         for unit in units:
             if unit.speakable:
                 self._meter.cut(unit.end)
-                self._units[self._connection.speak(self._id, unit.text)] = unit
+                self._units[self._link.speak(self._id, unit.text)] = unit
 
     # Listening.
 
@@ -146,7 +150,7 @@ class Utterance:
             self._exhausted = True
             raise event or StopAsyncIteration
         self._exhausted = isinstance(event, Finished)
-        self._connection.unheard(-_size(event))
+        self._link.unheard(-_size(event))
         return event
 
     async def __aenter__(self) -> Self:
@@ -166,15 +170,15 @@ class Utterance:
         A stock server cannot be stopped: what it was sent already, two units at most, it still speaks, unheard,
         before the voice's next utterance.
         """
-        self._connection.abandon(self._id)
+        self._link.abandon(self._id)
         self._outcome = self._outcome or VoiceClosedError("the utterance was closed")
         while not self._events.empty():
             event = self._events.get_nowait()
             if event is not None and not isinstance(event, Exception):
-                self._connection.unheard(-_size(event))
+                self._link.unheard(-_size(event))
         self._events.put_nowait(None)
 
-    # For the connection.
+    # For the link; see `Sink`.
 
     @property
     def next_deadline(self) -> float | None:
@@ -211,12 +215,12 @@ class Utterance:
             self._events.put_nowait(error)
 
     def _put(self, event: Event) -> None:
-        self._connection.unheard(_size(event))
+        self._link.unheard(_size(event))
         self._events.put_nowait(event)
 
 
 def _size(event: Event) -> int:
-    return EVENT_BYTES + (len(event.data) if isinstance(event, Audio) else 0)
+    return _EVENT_BYTES + (len(event.data) if isinstance(event, Audio) else 0)
 
 
 def _error(event: UtteranceFailed) -> SpeechError:

@@ -2,10 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from ssl import SSLContext
 from types import TracebackType
-from typing import Self, Unpack
+from typing import Any, Self, Unpack
 
 from antiphon.client.connection import Connection
 from antiphon.client.events import Event
@@ -56,12 +56,15 @@ class Voice:
     def utterance(self, **options: Unpack[SpeechOptions]) -> Utterance:
         """Begin an utterance: write to it, end it, iterate over its events. Use it with ``async with``.
 
+        It is spoken after those that had something to speak before it had; see `Utterance`.
+
         Args:
             options: what is different from the voice's own.
 
         Raises:
             OptionError: as the constructor.
-            SpeechError: the voice is closed or has lost its connection, or 256 utterances are open.
+            TooManyUtterancesError: 256 utterances are open.
+            SpeechError: the voice is closed or has lost its connection.
         """
         config = session_config({**self._options, **options})
         return Utterance(self._connection, config, AutoSegmenter(self._segmentation), connect_s=self._connect_s)
@@ -107,19 +110,8 @@ class Voice:
 class Connecting:
     """What `connect` returns: await it, or enter it with ``async with``."""
 
-    def __init__(
-        self,
-        target: str,
-        connecting: ConnectOptions,
-        options: SpeechOptions,
-        segmentation: AutoOptions,
-        keepalive_s: float,
-    ) -> None:
-        self._target = target
-        self._connecting = connecting
-        self._options = options
-        self._segmentation = segmentation
-        self._keepalive_s = keepalive_s
+    def __init__(self, open_voice: Callable[[], Coroutine[Any, Any, Voice]]) -> None:
+        self._open = open_voice
         self._voice: Voice | None = None
 
     def __await__(self) -> Generator[object, None, Voice]:
@@ -138,18 +130,6 @@ class Connecting:
         if self._voice is not None:
             await self._voice.aclose()
 
-    async def _open(self) -> Voice:
-        session_config(self._options)  # refuses what cannot be before anything is opened
-        started_at = time.monotonic()
-        transport = await open_transport(self._target, self._connecting)
-        return Voice(
-            transport,
-            self._options,
-            segmentation=self._segmentation,
-            connect_s=time.monotonic() - started_at,
-            keepalive_s=self._keepalive_s,
-        )
-
 
 def connect(  # noqa: PLR0913 - every one has a default
     target: str,
@@ -160,6 +140,7 @@ def connect(  # noqa: PLR0913 - every one has a default
     connect_timeout_s: float = CONNECT_TIMEOUT_S,
     segmentation: AutoOptions | None = None,
     keepalive_s: float = KEEPALIVE_S,
+    response_timeout_s: float = RESPONSE_TIMEOUT_S,
     **options: Unpack[SpeechOptions],
 ) -> Connecting:
     """Open a session with a speech server.
@@ -168,12 +149,14 @@ def connect(  # noqa: PLR0913 - every one has a default
 
     Args:
         target: such as ``ws://127.0.0.1:8080``; see `antiphon.client.targets.parse`.
-        api_key: a bearer token; by default that of the environment variable ``ANTIPHON_API_KEY``.
+        api_key: a bearer token; by default that of the environment variable ``ANTIPHON_API_KEY``, which is only sent
+            over ``wss`` or to this machine.
         ca_file: authorities to trust for ``wss``, in PEM; by default the system's.
         ssl_context: for ``wss``, instead of `ca_file`.
         connect_timeout_s: until the connection is open.
         segmentation: where text is cut into units.
         keepalive_s: as `Voice`.
+        response_timeout_s: as `Voice`.
         options: how to speak.
 
     Returns:
@@ -184,10 +167,18 @@ def connect(  # noqa: PLR0913 - every one has a default
         OptionError: an option is unknown or has a value that no server takes.
         ConnectError: nobody there, not allowed, or not in time.
     """
-    return Connecting(
-        target,
-        ConnectOptions(api_key, ca_file, ssl_context, connect_timeout_s),
-        options,
-        segmentation or AutoOptions(),
-        keepalive_s,
-    )
+
+    async def open_voice() -> Voice:
+        session_config(options)  # refuses what cannot be before anything is opened
+        started_at = time.monotonic()
+        transport = await open_transport(target, ConnectOptions(api_key, ca_file, ssl_context, connect_timeout_s))
+        return Voice(
+            transport,
+            options,
+            segmentation=segmentation,
+            connect_s=time.monotonic() - started_at,
+            keepalive_s=keepalive_s,
+            response_timeout_s=response_timeout_s,
+        )
+
+    return Connecting(open_voice)

@@ -5,11 +5,19 @@ import logging
 import os
 import ssl
 from collections.abc import MutableMapping
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
+from websockets.exceptions import (
+    ConnectionClosed,
+    InvalidHandshake,
+    InvalidProxy,
+    InvalidStatus,
+    ProxyError,
+    WebSocketException,
+)
 from websockets.frames import CloseCode
 
 from antiphon.client.errors import ConnectError
@@ -17,6 +25,7 @@ from antiphon.client.targets import ConnectOptions
 from antiphon.client.transport import ConnectionClosedError
 
 API_KEY_VARIABLE = "ANTIPHON_API_KEY"
+"""A server reads its own key from it too; so it goes where nobody reads along and no further, see `_api_key`."""
 
 MAX_MESSAGE_BYTES = 4 * 2**20
 """Of one message; a stock server's largest chunk of PCM has 96,000 bytes."""
@@ -85,25 +94,30 @@ async def open_websocket(target: str, options: ConnectOptions) -> WebSocketTrans
     Raises:
         ConnectError: nobody there, not allowed, not a speech stream, or not in time.
     """
-    where = _where(target)
-    connecting = _connecting(target, options)
+    api_key = _api_key(target, options)
+    connecting = _connecting(target, options, api_key)
     try:
         return WebSocketTransport(await connecting)
-    except TimeoutError:
-        timeout = f"{where} did not answer within {options.connect_timeout_s:g} s"
-        raise ConnectError(timeout, retryable=True) from None
-    except InvalidStatus as error:
-        raise _refused(where, error) from None
-    except ssl.SSLError as error:
-        raise ConnectError(f"{where}: TLS failed: {error.reason or error}") from error
-    except InvalidHandshake as error:
-        raise ConnectError(f"{where} is not a WebSocket server: {error}") from error
-    except OSError as error:
-        raise ConnectError(f"cannot reach {where}: {error.strerror or error}", retryable=True) from error
+    except (OSError, WebSocketException, ImportError, ValueError) as error:
+        raise _explain(error, target, options, api_key) from None
 
 
-def _connecting(target: str, options: ConnectOptions) -> connect:
-    api_key = options.api_key if options.api_key is not None else os.environ.get(API_KEY_VARIABLE)
+def _api_key(target: str, options: ConnectOptions) -> str:
+    """The key to present, empty for none.
+
+    What was passed is meant for this server. What the environment holds may not be, and is not sent where it can be
+    read along the way.
+    """
+    key = options.api_key
+    if key is None:
+        key = os.environ.get(API_KEY_VARIABLE, "") if _is_private(target) else ""
+    key = key.strip()
+    if not (key.isascii() and key.isprintable()):
+        raise ConnectError("the API key has characters that no HTTP header can carry")
+    return key
+
+
+def _connecting(target: str, options: ConnectOptions, api_key: str) -> connect:
     tls: dict[str, Any] = {"ssl": _tls(options)} if target.startswith("wss:") else {}
     return _Connect(
         target,
@@ -129,6 +143,10 @@ def _tls(options: ConnectOptions) -> ssl.SSLContext:
         raise ConnectError(f"cannot read the authorities in {options.ca_file}: {error.strerror or error}") from error
 
 
+def _is_private(target: str) -> bool:
+    return target.startswith("wss:") or _is_loopback(target)
+
+
 def _is_loopback(target: str) -> bool:
     host = urlsplit(target).hostname or ""
     try:
@@ -143,9 +161,33 @@ def _where(target: str) -> str:
     return f"{parts.scheme}://{parts.netloc}{parts.path}"
 
 
-def _refused(where: str, error: InvalidStatus) -> ConnectError:
+def _explain(error: Exception, target: str, options: ConnectOptions, api_key: str) -> ConnectError:
+    where = _where(target)
+    match error:
+        case TimeoutError():
+            return ConnectError(f"{where} did not answer within {options.connect_timeout_s:g} s", retryable=True)
+        case InvalidStatus():
+            return _refused(where, error, withheld=not api_key and not _is_private(target))
+        case ssl.SSLError():
+            return ConnectError(f"{where}: TLS failed: {error.reason or error}")
+        case ProxyError():
+            return ConnectError(f"cannot reach {where} through the proxy of the environment: {error}")
+        case InvalidHandshake():
+            return ConnectError(f"{where} is not a WebSocket server: {error}")
+        case OSError():
+            return ConnectError(f"cannot reach {where}: {error.strerror or error}", retryable=True)
+        case ImportError():
+            return ConnectError(f"cannot reach {where}: {error}; install it, or except the host with no_proxy")
+    # Without its address, which may hold a password: an address of a target has been checked before.
+    detail = f": {error.msg}" if isinstance(error, InvalidProxy) else ""
+    return ConnectError(f"cannot reach {where}: the proxy in the environment cannot be used{detail}")
+
+
+def _refused(where: str, error: InvalidStatus, *, withheld: bool) -> ConnectError:
     status = error.response.status_code
     advice = _ADVICE.get(status, error.response.reason_phrase)
+    if withheld and status == HTTPStatus.UNAUTHORIZED:
+        advice = f"{API_KEY_VARIABLE} is sent over wss:// or to this machine only; use wss://, or pass api_key"
     return ConnectError(f"{where} answered HTTP {status}: {advice}", retryable=status in _RETRYABLE)
 
 

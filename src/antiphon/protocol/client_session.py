@@ -67,7 +67,7 @@ class ClientSession:
         self._keepalive_s = keepalive_s
         self._response_timeout_s = response_timeout_s
         self._outgoing: list[str] = []
-        # Utterances with text still to be given or sent, in the order they are spoken.
+        # Utterances that have had a unit, with others still to be given or sent, in the order they are spoken.
         self._queue: deque[Utterance] = deque()
         self._utterances: dict[int, Utterance] = {}
         self._begun = 0
@@ -88,10 +88,9 @@ class ClientSession:
     # Utterances.
 
     def begin(self, config: SessionConfig) -> int:
-        """Queue an utterance behind the others and return its number."""
+        """Open an utterance and return its number. It takes its place in line with its first unit."""
         utterance = Utterance(self._begun, config)
         self._begun += 1
-        self._queue.append(utterance)
         self._utterances[utterance.id] = utterance
         return utterance.id
 
@@ -99,6 +98,8 @@ class ClientSession:
         """Add a unit to an utterance and return the unit's number, which counts from 0."""
         target = self._utterances[utterance]
         unit = target.units
+        if not unit:
+            self._queue.append(target)
         target.units += 1
         target.waiting.append((unit, text))
         self.waiting_characters += len(text)
