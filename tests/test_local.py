@@ -131,6 +131,19 @@ async def test_an_engine_that_cannot_load_is_no_connection(error: Exception, mon
     await (await transport()).close()
 
 
+async def test_an_engine_that_is_not_ready_in_time_is_worth_another_try(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = GatedEngine()
+    use(monkeypatch, engine)
+    patient = asyncio.create_task(transport())
+    async with asyncio.timeout(5):
+        with pytest.raises(ConnectError, match=r"tone was not ready within 0\.05 s") as caught:
+            await local.open_local("local:tone", ConnectOptions(connect_timeout_s=0.05))
+    engine.open()
+    await (await patient).close()
+
+    assert caught.value.retryable
+
+
 async def test_giving_up_while_the_engine_loads_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = GatedEngine()
     use(monkeypatch, engine)

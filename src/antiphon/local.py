@@ -134,22 +134,30 @@ class _LocalServer:
         self._sessions = 0
         self._speaker.start()
 
-    async def open(self) -> _LocalTransport:
+    async def open(self, timeout_s: float) -> _LocalTransport:
         """Start a session, once the engine can speak.
 
         Raises:
-            ConnectError: it cannot.
+            ConnectError: it cannot, or not in time.
         """
         self._sessions += 1
         try:
-            await self._speaker.settled()
-            if self._speaker.failure is not None:
-                raise ConnectError(str(self._speaker.failure))
+            await self._ready(timeout_s)
         except BaseException:
             await self._leave()
             raise
         pipe = _Pipe()
         return _LocalTransport(pipe, asyncio.create_task(self._serve(pipe), name="antiphon-local-session"))
+
+    async def _ready(self, timeout_s: float) -> None:
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._speaker.settled()
+        except TimeoutError:
+            late = f"the engine {self._name} was not ready within {timeout_s:g} s; give it a longer connect_timeout_s"
+            raise ConnectError(late, retryable=True) from None
+        if self._speaker.failure is not None:
+            raise ConnectError(str(self._speaker.failure))
 
     async def _serve(self, pipe: _Pipe) -> None:
         try:
@@ -173,12 +181,12 @@ def _servers_here() -> dict[str, _LocalServer]:
     return _servers.setdefault(asyncio.get_running_loop(), {})
 
 
-async def open_local(target: str, _: ConnectOptions) -> _LocalTransport:
+async def open_local(target: str, options: ConnectOptions) -> _LocalTransport:
     """Open a session of the engine that ``local:NAME`` names.
 
     Raises:
         TargetError: there is no such engine here.
-        ConnectError: it cannot speak.
+        ConnectError: it cannot speak, or not in time.
     """
     name = target.partition(":")[2].strip("/") or ServerSettings.model_fields["engine"].default
     servers = _servers_here()
@@ -187,4 +195,4 @@ async def open_local(target: str, _: ConnectOptions) -> _LocalTransport:
             servers[name] = _LocalServer(name)
         except EngineError as error:
             raise TargetError(f"{target}: {error}") from None
-    return await servers[name].open()
+    return await servers[name].open(options.connect_timeout_s)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from antiphon.audio.measures import Arrival, audible_span, gap_free, seam_step, worst_starvation_s
+from antiphon.audio.measures import Arrival, Playback, audible_span, gap_free, seam_step, worst_starvation_s
 from antiphon.audio.pcm import from_float
 
 
@@ -19,6 +19,13 @@ def test_silence_has_no_audible_span(pcm: bytes) -> None:
 
 def test_the_threshold_is_a_setting() -> None:
     assert audible_span(from_float(np.full(10, 0.1, np.float32)), threshold=0.2) is None
+
+
+def test_a_chunk_plays_when_it_is_there_and_all_before_it_was_played() -> None:
+    playback = Playback(buffer_s=0.5)
+    starts = [playback.take(Arrival(time_s, 1.0)) for time_s in (10.0, 10.1, 14.0)]
+    assert starts == [10.5, 11.5, 14.0]
+    assert playback.worst_starvation_s == 1.5
 
 
 def arrivals(*times_ms: float, duration_ms: float = 100) -> list[Arrival]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -11,12 +12,20 @@ from pathlib import Path
 import pytest
 from tests.cli.command import antiphon, assert_a_sentence
 
+from antiphon.cli.say import say
+from antiphon.engines.registry import create
 from antiphon.engines.tone import tone_pcm
 
 
 def _pcm(path: Path) -> bytes:
     with wave.open(str(path)) as recording:
         return bytes(recording.readframes(recording.getnframes()))
+
+
+def test_the_examples_in_the_help_name_voices_that_there_are() -> None:
+    named = set(re.findall(r"--voice ([\w-]+)", str(say.__doc__)))
+    assert named
+    assert named <= {voice.name for voice in create("hibari").info.voices}
 
 
 def test_an_argument_is_said(tmp_path: Path) -> None:

@@ -37,24 +37,43 @@ def audible_span(pcm: bytes, threshold: float = AUDIBLE) -> tuple[int, int] | No
     return (int(loud[0]), int(loud[-1]) + 1) if len(loud) else None
 
 
-def worst_starvation_s(arrivals: Iterable[Arrival], buffer_s: float = 0.0) -> float:
-    """Return the longest time that a player had nothing to play before the last chunk arrived.
+class Playback:
+    """A player that plays in real time and, after a hole, goes on as soon as the next chunk is there.
 
-    The player starts `buffer_s` after the first arrival, plays in real time, and after a hole goes on as soon as the
-    next chunk is there.
+    Args:
+        buffer_s: how long it waits after the first arrival before it starts.
+
+    Attributes:
+        worst_starvation_s: the longest time so far that it had nothing to play.
+    """
+
+    def __init__(self, buffer_s: float = 0.0) -> None:
+        self._buffer_s = buffer_s
+        self._runs_dry: float | None = None
+        self.worst_starvation_s = 0.0
+
+    def take(self, arrival: Arrival) -> float:
+        """Take the next chunk, in order of arrival, and return when it begins to play."""
+        if self._runs_dry is None:
+            start = arrival.time_s + self._buffer_s
+        else:
+            start = max(self._runs_dry, arrival.time_s)
+            self.worst_starvation_s = max(self.worst_starvation_s, start - self._runs_dry)
+        self._runs_dry = start + arrival.duration_s
+        return start
+
+
+def worst_starvation_s(arrivals: Iterable[Arrival], buffer_s: float = 0.0) -> float:
+    """Return the longest time that a `Playback` had nothing to play before the last chunk arrived.
 
     Args:
         arrivals: in order of arrival.
         buffer_s: how long the player waits before it starts.
     """
-    worst = 0.0
-    runs_dry: float | None = None
+    playback = Playback(buffer_s)
     for arrival in arrivals:
-        start = arrival.time_s + buffer_s if runs_dry is None else max(runs_dry, arrival.time_s)
-        if runs_dry is not None:
-            worst = max(worst, start - runs_dry)
-        runs_dry = start + arrival.duration_s
-    return worst
+        playback.take(arrival)
+    return playback.worst_starvation_s
 
 
 def gap_free(arrivals: Iterable[Arrival], buffer_s: float = 0.0) -> bool:

@@ -8,6 +8,7 @@ import platform
 import shutil
 import socket
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -17,16 +18,21 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from antiphon.audio.pcm import PcmChunk
 from antiphon.cli.failures import ExitCode
-from antiphon.client.player import PLAYERS, find_player
+from antiphon.client.errors import PlayerError
+from antiphon.client.player import PLAYERS, Player, PlayerCommand, find_player
 from antiphon.engines.cache import cache_dir
 from antiphon.engines.contract import EngineError, EngineInfo, SpeechUnit
 from antiphon.engines.registry import create, engine_names
 from antiphon.scheduling import Scheduler, speak
 from antiphon.server.settings import ServerSettings
 
+DEFAULT_ENGINE: str = ServerSettings.model_fields["engine"].default
 TEST_SENTENCE = "This sentence was spoken to see whether everything works."
 PACKAGES = ("antiphon", "numpy", "onnxruntime", "hibari-tts", "starlette", "uvicorn", "websockets", "soundfile")
+SILENCE = PcmChunk(bytes(2400), 24_000)  # 50 ms
+SOUND_TIMEOUT_S = 5.0
 MARKS = {"ok": "[green]ok[/]", "warning": "[yellow]warning[/]", "failed": "[red]failed[/]"}
 
 type Status = Literal["ok", "warning", "failed"]
@@ -90,8 +96,9 @@ def _engines() -> Iterator[Finding]:
     for name in engine_names():
         try:
             audio_s, took_s, first_s, info = asyncio.run(_try(name))
-        except EngineError as error:
-            yield Finding(f"engine {name}", "failed" if name == "hibari" else "warning", "cannot speak", str(error))
+        except Exception as error:  # noqa: BLE001 - a broken package fails in its own way, and the rest is still looked at
+            advice = str(error) if isinstance(error, EngineError) else f"{type(error).__name__}: {error}"
+            yield Finding(f"engine {name}", "failed" if name == DEFAULT_ENGINE else "warning", "cannot speak", advice)
             continue
         speed = audio_s / took_s if took_s else float("inf")
         found = f"{info.sample_rate} Hz, {speed:.0f}x real time, first chunk after {first_s * 1000:.0f} ms"
@@ -132,8 +139,23 @@ def _sound() -> Iterator[Finding]:
         names = ", ".join(command.program for command in PLAYERS)
         advice = f"for --play, install one of {names}; WAV files work without"
         yield Finding("sound", "warning", "no player", advice)
+        return
+    try:
+        took_s = asyncio.run(_play_silence(player))
+    except (PlayerError, TimeoutError) as error:
+        said = str(error) or f"it did not end within {SOUND_TIMEOUT_S:g} s"
+        yield Finding(
+            "sound", "warning", f"{player.program} does not play: {said}", "check the sound device, or use -o"
+        )
     else:
-        yield Finding("sound", "ok", player.program)
+        yield Finding("sound", "ok", f"{player.program} played 50 ms of silence in {took_s:.1f} s")
+
+
+async def _play_silence(command: PlayerCommand) -> float:
+    started = time.perf_counter()
+    async with asyncio.timeout(SOUND_TIMEOUT_S), Player(command) as player:
+        await player.play(SILENCE)
+    return time.perf_counter() - started
 
 
 def _port() -> Iterator[Finding]:
@@ -149,9 +171,17 @@ def _port() -> Iterator[Finding]:
 
 
 def _cache() -> Iterator[Finding]:
-    folder = cache_dir()
-    free_mb = shutil.disk_usage(folder if folder.exists() else folder.anchor).free // 2**20
-    yield Finding("cache", "ok", f"{folder}, {free_mb} MB free")
+    try:
+        folder = cache_dir()
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(4096))
+        free_mb = shutil.disk_usage(folder).free // 2**20
+    except (OSError, RuntimeError) as error:
+        advice = "engines start more slowly; set ANTIPHON_CACHE_DIR to a folder that can be written"
+        yield Finding("cache", "warning", f"cannot be written: {error}", advice)
+    else:
+        yield Finding("cache", "ok", f"{folder}, {free_mb} MB free")
 
 
 CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (_python, _versions, _engines, _sound, _port, _cache)

@@ -47,7 +47,7 @@ def say(
     Examples:
         antiphon say 'Hello there.'
 
-        antiphon say -f letter.txt -o letter.wav --voice low
+        antiphon say -f letter.txt -o letter.wav --voice heart-low
 
         llm 'Tell me a story' | antiphon say --play
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from antiphon.audio.measures import audible_span
+from antiphon.audio.measures import Arrival, Playback, audible_span
 from antiphon.audio.pcm import BYTES_PER_SAMPLE
 
 
@@ -67,8 +67,7 @@ class Meter:
         self._first_chunk_at: float | None = None
         self._audible_at: float | None = None
         self._last_chunk_at: float | None = None
-        self._plays_until = 0.0
-        self._starvation_s = 0.0
+        self._playback = Playback()
         self._audio_s = 0.0
         self._sample_rate = 0
         self._chunks = 0
@@ -100,13 +99,12 @@ class Meter:
         """Audio arrived."""
         duration_s = len(data) / BYTES_PER_SAMPLE / sample_rate
         if self._first_chunk_at is None:
-            self._first_chunk_at = self._plays_until = now
+            self._first_chunk_at = now
+        plays_at = self._playback.take(Arrival(now, duration_s))
         if self._audible_at is None:
             audible = audible_span(data)
             if audible is not None:
-                self._audible_at = max(now, self._plays_until) + audible[0] / sample_rate
-        self._starvation_s = max(self._starvation_s, now - self._plays_until)
-        self._plays_until = max(self._plays_until, now) + duration_s
+                self._audible_at = plays_at + audible[0] / sample_rate
         self._last_chunk_at = now
         self._sample_rate = sample_rate
         self._audio_s += duration_s
@@ -134,7 +132,7 @@ class Meter:
             characters=self._characters,
             units=self._units,
             busy_s=self._busy_s,
-            worst_starvation_s=self._starvation_s,
+            worst_starvation_s=self._playback.worst_starvation_s,
         )
 
     def _since_zero(self, at: float | None) -> float | None:
