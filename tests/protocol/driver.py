@@ -16,6 +16,7 @@ from antiphon.protocol.events import (
     Feed,
     Flush,
     Flushed,
+    OutputSent,
     Play,
     Prepare,
     Received,
@@ -81,6 +82,7 @@ class Driver:
     dialect: Dialect = DIALECT_0_30
     limits: Limits = field(default_factory=Limits)
     now: float = 1000.0
+    takes: bool = True  # whether the client takes at once what is sent
 
     def __post_init__(self) -> None:
         self.session = SpeechSession(self.dialect, limits=self.limits, check_model=know_only_tone, now=self.now)
@@ -127,6 +129,8 @@ class Driver:
     def deliver(self, event: Event) -> None:
         for effect in self.session.receive(event, self.now):
             self._carry_out(effect)
+        if self.takes:
+            self.session.receive(OutputSent(), self.now)
 
     def _deliver_all(self, events: Sequence[Event]) -> None:
         for event in events:

@@ -15,9 +15,11 @@ from antiphon.protocol import DIALECT_0_26, DIALECT_0_30, Dialect, Limits, State
 from antiphon.protocol.events import (
     AudioChunk,
     CloseConnection,
+    CutOff,
     Disconnected,
     Event,
     Flushed,
+    OutputSent,
     Received,
     Shutdown,
     TimePassed,
@@ -122,6 +124,11 @@ class ReadAhead(RuleBasedStateMachine):
         expected = serve(self.frames, self.dialect, speak)
         assert self.driver.outputs == expected[: len(self.driver.outputs)]
 
+    @invariant()
+    def prepares_a_bounded_number(self) -> None:
+        playing = self.driver.playing
+        assert playing is None or playing < len(self.driver.prepared) <= playing + 3
+
     def teardown(self) -> None:
         while self.driver.playing is not None:
             self.synthesis_goes_on()
@@ -200,7 +207,9 @@ any_event = st.one_of(
     st.just(Flushed()),
     st.just(TimePassed()),
     st.just(Disconnected()),
+    st.just(OutputSent()),
     st.just(Shutdown()),
+    st.just(CutOff()),
 )
 
 

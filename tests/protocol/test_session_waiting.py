@@ -6,7 +6,7 @@ import pytest
 from tests.protocol.driver import CLOSE, CONFIG, DONE, Driver, configured, message, text
 
 from antiphon.protocol import DIALECT_0_30, Limits
-from antiphon.protocol.events import CloseConnection, Shutdown
+from antiphon.protocol.events import CloseConnection, CutOff, OutputSent, Shutdown
 
 # Time-outs. The driver's clock starts at 1000 s.
 
@@ -50,6 +50,27 @@ def test_the_idle_timer_stands_still_while_a_unit_plays_and_starts_anew_after_it
     assert driver.session.next_deadline == 2030
     driver.wait(29).client(text(""))
     assert driver.session.next_deadline == 2059
+
+
+def test_the_idle_timer_stands_still_until_the_client_has_taken_what_was_sent() -> None:
+    driver = configured(response_format="wav", stream_audio=False).client(text("One. "))
+    driver.takes = False
+    driver.audio(b"RIFF").complete()
+    assert driver.session.next_deadline is None
+    driver.wait(500)
+    assert driver.take_errors() == []
+    driver.deliver(OutputSent())
+    assert driver.session.next_deadline == 1530
+    driver.now += 20
+    driver.deliver(OutputSent())
+    assert driver.session.next_deadline == 1530, "nothing was sent"
+
+
+def test_a_reply_that_is_not_taken_stops_the_idle_timer_too() -> None:
+    driver = configured()
+    driver.takes = False
+    driver.client("{")
+    assert driver.session.next_deadline is None
 
 
 def test_no_timer_runs_while_closing() -> None:
@@ -102,6 +123,27 @@ def test_a_shutdown_does_not_replace_the_clients_close() -> None:
     assert driver.complete().take()[-1] == CloseConnection(1000, "session.close")
 
 
+CUT = CloseConnection(1012, "server is shutting down and could not wait")
+
+
+def test_a_cut_off_drops_what_is_spoken_and_what_waits() -> None:
+    for last in (DONE, CLOSE):
+        driver = configured().client(text("One. Two."), last)
+        driver.deliver(Shutdown())
+        driver.take()
+        driver.deliver(CutOff())
+        assert driver.take() == [CUT]
+        assert driver.aborted
+        assert driver.session.closed
+        assert driver.audio(b"ab").complete().take() == []
+
+
+def test_a_cut_off_ends_what_is_idle_too() -> None:
+    for driver in (Driver(), configured(), configured().client(text("One"))):
+        driver.deliver(CutOff())
+        assert driver.take() == [CUT]
+
+
 # The read-ahead bound.
 
 
@@ -121,8 +163,19 @@ def test_reading_stops_at_the_unit_bound_and_goes_on_at_a_quarter() -> None:
 
 def test_one_message_may_overshoot_the_bound() -> None:
     driver = configured(limits=Limits(max_pending_units=2)).client(text("A." * 5))
-    assert len(driver.prepared) == 5
     assert not driver.session.reading
+    for _ in range(5):
+        driver.complete()
+    assert len(driver.prepared) == 5
+
+
+def test_only_the_playing_unit_and_two_more_are_prepared_whatever_waits() -> None:
+    driver = configured().client(text("A." * 1000), DONE, text("B."), DONE)
+    for playing in range(1001):
+        assert driver.playing == playing
+        assert [unit.unit_id for unit in driver.prepared] == list(range(min(playing + 3, 1001)))
+        driver.fail() if playing % 2 else driver.complete()
+    assert driver.prepared[-1].text == "B."
 
 
 def test_reading_stops_at_the_character_bound() -> None:

@@ -8,9 +8,9 @@ import pytest
 from tests.scheduling.driving import Reader, scheduling, settle, until
 
 from antiphon.audio.pcm import PcmChunk
-from antiphon.engines.contract import EngineError, SpeechUnit, Synthesis
+from antiphon.engines.contract import EngineError, EngineLostError, SpeechUnit, Synthesis
 from antiphon.engines.tone import ToneEngine, tone_pcm
-from antiphon.scheduling import Pace
+from antiphon.scheduling import Pace, Scheduler, steppers
 from antiphon.testing.engines import FailingEngine, GatedEngine
 
 pytestmark = pytest.mark.anyio
@@ -99,6 +99,30 @@ class DeafToClose:
         return Late()
 
 
+def test_a_step_that_does_not_end_does_not_hold_up_the_end(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(steppers, "CLOSE_TIMEOUT_S", 0.05)
+    engine = GatedEngine()
+    engine.synthesize = DeafToClose(engine)  # type: ignore[method-assign]
+
+    async def speak_and_end() -> None:
+        scheduler = Scheduler(engine, workers=2)
+        Reader(scheduler.listener(), TEXT)
+        await until(lambda: engine.steps_started == 1)
+        async with asyncio.timeout(2):
+            await scheduler.close()
+
+    asyncio.run(speak_and_end())
+    assert "1 steps did not end within 0.05 s" in caplog.text
+    (stuck,) = (thread for thread in threading.enumerate() if thread.name.startswith("antiphon-step"))
+    assert stuck.daemon
+    engine.open()
+    # It finds nobody to tell, and ends quietly.
+    stuck.join(5)
+    assert not stuck.is_alive()
+
+
 async def test_closing_after_the_last_chunk_was_taken_changes_nothing() -> None:
     async with scheduling(ToneEngine()) as scheduler:
         reader = Reader(scheduler.listener(), TEXT)
@@ -143,6 +167,16 @@ async def test_whatever_an_engine_raises_ends_its_unit_only(error: BaseException
         assert second.job.error is not None
         numbers = scheduler.statistics()
         assert (numbers.units_failed, numbers.speaking, numbers.stepping) == (2, 0, 0)
+
+
+async def test_an_engine_that_is_lost_is_remembered() -> None:
+    engine = FailingEngine(1)
+    async with scheduling(engine, workers=1) as scheduler:
+        await Reader(scheduler.listener(), TEXT).read()
+        assert scheduler.lost is None
+        engine._error = EngineLostError("the worker died")
+        await Reader(scheduler.listener(), TEXT).read()
+        assert scheduler.lost is engine._error
 
 
 async def test_an_engine_on_the_loop_may_raise_anything_too() -> None:

@@ -30,7 +30,7 @@ async def stopped_after_ms(scheduler: Scheduler) -> float:
     closed = time.perf_counter()
     reader.job.close()
     # Without turns of the loop meanwhile, which would keep the interpreter from the step's thread.
-    await asyncio.wait(cast("ThreadStepper", scheduler._stepper)._running)
+    await cast("ThreadStepper", scheduler._stepper)._idle.wait()
     assert reader.take_all() == []
     return (time.perf_counter() - closed) * 1000
 

@@ -68,7 +68,7 @@ async def test_as_soon_as_possible_does_not_wait_for_playback() -> None:
         assert await reader.read() == tone_pcm(LONG)
 
 
-async def test_a_unit_may_have_a_pace_of_its_own() -> None:
+async def test_a_unit_that_is_not_paced_does_not_hold_back_those_that_are() -> None:
     async with scheduling(ToneEngine()) as scheduler:
         clock = by_hand(scheduler)
         listener = scheduler.listener(LEAD)
@@ -79,12 +79,30 @@ async def test_a_unit_may_have_a_pace_of_its_own() -> None:
             await settle()
             pcm += b"".join(chunk.data for chunk in iter(job.take, None))
         assert pcm == tone_pcm(LONG)
-        # It plays in its own time all the same, and what is paced comes after it.
         paced = Reader(listener, LONG)
         await settle()
-        assert paced.take_all() == []
-        await clock.advance(4.2)
-        assert paced.take_all()
+        assert 0.5 <= seconds(paced) <= 0.58
+        # Nor does closing one give back a lead that it never had.
+        behind = listener.submit(SpeechUnit(LONG), ready.set, Pace("asap"))
+        paced.job.close()
+        await settle()
+        assert behind.take() is not None
+        behind.close()
+        last = Reader(listener, LONG)
+        await settle()
+        assert 0.5 <= seconds(last) <= 0.58
+        await clock.advance(0)
+
+
+async def test_a_file_that_waits_for_its_reader_is_no_lead_of_the_stream_behind_it() -> None:
+    async with scheduling(ToneEngine()) as scheduler:
+        by_hand(scheduler)
+        listener = scheduler.listener(LEAD)
+        ready = asyncio.Event()
+        listener.submit(SpeechUnit("x" * 20), ready.set, Pace("asap"))  # 1.2 s
+        paced = Reader(listener, LONG)
+        await settle()
+        assert 0.5 <= paced.job.buffered_s <= 0.58
 
 
 async def test_exactly_one_unit_is_prefetched_once_the_one_before_is_synthesised() -> None:
@@ -162,9 +180,9 @@ async def test_an_alarm_moves_forward_when_audio_ahead_of_it_is_dropped() -> Non
     async with scheduling(ToneEngine(chunk_ms=100)) as scheduler:
         clock = by_hand(scheduler)
         listener = scheduler.listener(Pace("listener", max_lead_s=0.5, max_buffer_s=100))
-        unpaced = Pace("asap", max_buffer_s=100)
+        far_ahead = Pace("listener", max_lead_s=100, max_buffer_s=100)
         ready = asyncio.Event()
-        heard, dropped = (listener.submit(SpeechUnit("x" * 20), ready.set, unpaced) for _ in range(2))  # 1.2 s each
+        heard, dropped = (listener.submit(SpeechUnit("x" * 20), ready.set, far_ahead) for _ in range(2))  # 1.2 s each
         await settle()
         while heard.take():
             pass

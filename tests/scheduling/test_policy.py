@@ -3,7 +3,7 @@ from antiphon.scheduling import Fifo, Job, Pace
 
 
 def job(name: str) -> Job:
-    return Job(None, SpeechUnit(name), Pace(), 0.0, lambda: None)  # type: ignore[arg-type]  # a policy knows no listeners
+    return Job(None, SpeechUnit(name), Pace(), lambda: None)  # type: ignore[arg-type]  # a policy knows no listeners
 
 
 def test_first_come_first_served() -> None:

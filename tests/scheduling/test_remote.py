@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import pytest
 from tests.scheduling.driving import Reader, scheduling, settle
@@ -7,7 +8,7 @@ from tests.scheduling.driving import Reader, scheduling, settle
 from antiphon.audio.pcm import PcmChunk
 from antiphon.engines.contract import EngineError, EngineInfo, SpeechUnit
 from antiphon.engines.tone import ToneEngine, tone_pcm
-from antiphon.scheduling import Pace, remote
+from antiphon.scheduling import Pace, remote, steppers
 
 pytestmark = pytest.mark.anyio
 
@@ -122,7 +123,9 @@ async def test_many_streams_wait_at_once() -> None:
         assert await asyncio.gather(*(reader.read() for reader in readers)) == [tone_pcm(TEXT)] * 100
 
 
-async def test_a_source_that_cannot_be_closed_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_source_that_cannot_be_closed_is_given_up_and_that_is_said(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(remote, "CLOSE_TIMEOUT_S", 0.05)
     engine = RemoteTone()
     engine.stuck_closing = True
@@ -133,6 +136,29 @@ async def test_a_source_that_cannot_be_closed_is_given_up(monkeypatch: pytest.Mo
         async with asyncio.timeout(2):
             await scheduler.close()
     assert engine.ended == 0
+    assert "a stream could not be closed at its source: TimeoutError" in caplog.text
+
+
+async def test_a_stream_that_will_not_be_cancelled_does_not_hold_up_the_end(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    let_go = asyncio.Event()
+
+    class Deaf(RemoteTone):
+        async def synthesize(self, unit: SpeechUnit) -> AsyncIterator[PcmChunk]:
+            while not let_go.is_set():
+                with suppress(asyncio.CancelledError):
+                    await let_go.wait()
+            yield PcmChunk(tone_pcm(unit.text), 24_000)
+
+    monkeypatch.setattr(steppers, "CLOSE_TIMEOUT_S", 0.05)
+    async with scheduling(Deaf()) as scheduler:
+        Reader(scheduler.listener(), TEXT)
+        await settle()
+        async with asyncio.timeout(2):
+            await scheduler.close()
+        assert "1 steps did not end within 0.05 s" in caplog.text
+        let_go.set()
 
 
 async def test_close_waits_until_every_source_was_told() -> None:

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from tests.scheduling.driving import Reader, scheduling, settle, until
+from tests.scheduling.driving import Reader, by_hand, scheduling, settle, until
 
 from antiphon.audio.pcm import PcmChunk
 from antiphon.engines.contract import SpeechUnit, Synthesis
@@ -204,6 +204,23 @@ async def test_nothing_is_left_behind() -> None:
     assert (asyncio.all_tasks(), threading.active_count()) == before
     timers = [handle for handle in loop._scheduled if not handle.cancelled()]  # type: ignore[attr-defined]
     assert [timer for timer in timers if "Listener" in repr(timer)] == []
+
+
+async def test_the_time_to_the_first_chunk_begins_when_a_unit_could_be_stepped() -> None:
+    engine = GatedEngine()
+    told: list[float] = []
+    async with scheduling(engine, on_first_chunk=told.append) as scheduler:
+        clock = by_hand(scheduler)
+        listener = scheduler.listener(AT_ONCE)
+        first, second = Reader(listener, TEXT), Reader(listener, TEXT)
+        await until(lambda: engine.steps_started == 1)
+        clock.now += 5
+        engine.open()
+        await first.read()
+        await second.until_ready()
+        clock.now += 7
+        await second.read()
+    assert told == [5.0, 0.0]
 
 
 def test_admission_follows_from_the_engines_real_time_factor() -> None:

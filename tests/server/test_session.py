@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import soundfile
+from tests.scheduling.driving import by_hand, settle
 from tests.server.driving import (
     CLOSE,
     DONE,
@@ -19,13 +20,12 @@ from tests.server.driving import (
     until,
 )
 
-from antiphon.engines.contract import EngineError
+from antiphon.engines.contract import EngineError, EngineLostError
 from antiphon.engines.tone import ToneEngine, tone_pcm
-from antiphon.protocol import DIALECTS, Limits, SpeechSession
+from antiphon.protocol import SpeechSession
 from antiphon.server import units
-from antiphon.server.session import SessionRunner
 from antiphon.server.stream import serve_session
-from antiphon.testing.engines import FailingEngine, GatedEngine, SlowEngine
+from antiphon.testing.engines import FailingEngine, GatedEngine
 
 pytestmark = pytest.mark.anyio
 
@@ -81,12 +81,16 @@ async def test_a_whole_file_is_not_paced() -> None:
 
 
 async def test_the_servers_pace_holds_for_streams() -> None:
-    engine = ToneEngine()
-    connection = MemoryConnection().say(config(**STREAMED), text(SENTENCE), DONE)
-    async with application(engine, pace="listener", max_lead_ms=200) as app, session(app.state, connection):
-        await connection.until("audio", 3)
-        await asyncio.sleep(0.05)
-        assert len(connection.audio) <= 48_000 * (0.2 + 0.08 + 0.15)
+    connection = MemoryConnection()
+    async with application(pace="listener", max_lead_ms=205) as app, session(app.state, connection):
+        await settle()  # the session has begun, by the loop's own clock
+        clock = by_hand(app.state.speaker.scheduler)
+        connection.say(config(**STREAMED), text(SENTENCE), DONE)  # 2.28 s
+        for played_s in (0.0, 0.5, 1.0, 1.5):
+            await settle()
+            # Never less than the lead, of which an alarm may take 10 ms, and never more than it and one step of 80 ms.
+            assert 0.195 <= len(connection.audio) / 48_000 - played_s <= 0.285
+            await clock.advance(0.5)
 
 
 async def test_an_engine_that_fails_ends_its_unit_and_not_the_session() -> None:
@@ -102,6 +106,22 @@ async def test_an_engine_that_fails_ends_its_unit_and_not_the_session() -> None:
         await connection.until("session.done", 3)
     assert connection.errors == ["Generation failed for utterance 1, sentence 0: the fake engine fails here"]
     assert connection.audio == tone_pcm(SENTENCE) + tone_pcm(SENTENCE, 0, 1920) + tone_pcm(SENTENCE)
+
+
+async def test_a_lost_engine_ends_the_session_and_the_server_says_so() -> None:
+    engine = FailingEngine(99)
+    connection = MemoryConnection()
+    async with application(engine) as app, session(app.state, connection) as running:
+        engine._fail_at, engine._error = 1, EngineLostError("the worker died")
+        assert (await app.http.get("/ping")).status_code == 200
+        connection.say(config(**STREAMED), text(SENTENCE), DONE, text(SENTENCE), DONE)
+        await running
+        assert (await app.http.get("/ping")).status_code == 503
+        assert (await app.http.get("/health")).json()["reason"] == "the worker died"
+        assert (await app.speak(input="Hm.")).status_code == 503
+    assert connection.errors == ["Generation failed for utterance 0, sentence 0: the worker died"]
+    assert connection.types == ["audio.start", "audio", "error", "audio.done"]
+    assert connection.closed == (1011, "synthesis is not possible")
 
 
 async def test_the_words_of_an_unexpected_exception_stay_inside(caplog: pytest.LogCaptureFixture) -> None:
@@ -199,6 +219,26 @@ async def test_the_idle_timer_does_not_run_while_something_is_spoken() -> None:
     assert connection.closed == (1001, "idle timeout")
 
 
+async def test_the_idle_timer_does_not_run_before_the_client_has_taken_its_file() -> None:
+    engine = opened(GatedEngine())
+    connection = MemoryConnection()
+    clock = asyncio.get_running_loop().time
+    async with application(engine, idle_timeout_s=0.2) as app, session(app.state, connection) as running:
+        shut(engine)
+        connection.say(config(response_format="wav"), text("Hm."), DONE)
+        await connection.until("audio.start")
+        connection.takes.clear()
+        engine.open()
+        await asyncio.sleep(0.4)
+        taken_at = clock()
+        connection.takes.set()
+        async with asyncio.timeout(5):
+            await running
+        assert clock() - taken_at >= 0.2
+    assert connection.types == [*FILE, "error"]
+    assert connection.closed == (1001, "idle timeout")
+
+
 class Broken(SpeechSession):
     """A machine with a fault."""
 
@@ -257,20 +297,6 @@ async def test_a_session_leaves_no_timer_behind() -> None:
         await running
         loop: Any = asyncio.get_running_loop()
         assert [handle for handle in loop._scheduled if not handle.cancelled() and "Session" in repr(handle)] == []
-
-
-async def test_the_time_to_the_first_chunk_is_told() -> None:
-    told: list[float] = []
-    connection = MemoryConnection().say(config(**STREAMED), text("Hm."), DONE, CLOSE)
-    async with application(SlowEngine(0.02)) as app:
-        now = asyncio.get_running_loop().time()
-        machine = SpeechSession(DIALECTS["0.30"], limits=Limits(), check_model=lambda _: None, now=now)
-        listener = app.state.speaker.scheduler.listener()
-        await SessionRunner(
-            connection, machine, listener, framing=units.Framing(24_000), on_first_chunk=told.append
-        ).run()
-    assert len(told) == 1
-    assert 0.015 < told[0] < 1
 
 
 async def test_messages_are_sent_as_json_without_spaces() -> None:

@@ -20,7 +20,7 @@ from tests.server.driving import (
 
 from antiphon.engines.tone import ToneEngine
 from antiphon.server import units
-from antiphon.server.session import MOST_UNSENT
+from antiphon.server.session import BACKLOG_CHARS, BACKLOG_MESSAGES
 from antiphon.testing.engines import GatedEngine
 
 pytestmark = pytest.mark.anyio
@@ -52,7 +52,7 @@ async def test_a_disconnect_behind_the_read_ahead_bound_is_noticed_too() -> None
     connection = MemoryConnection()
     async with application(engine) as app, session(app.state, connection) as running:
         shut(engine)
-        connection.say(config(response_format="wav", split_granularity="sentence"), text("Hm. " * 200))
+        connection.say(config(response_format="wav"), *[text("Hm."), DONE] * 200)
         await until(lambda: engine.steps_started == 1)
         connection.leave()
         async with asyncio.timeout(5):
@@ -60,33 +60,40 @@ async def test_a_disconnect_behind_the_read_ahead_bound_is_noticed_too() -> None
         assert engine.steps_started == 1
 
 
-async def test_beyond_the_read_ahead_bound_one_message_waits_and_no_more_are_read() -> None:
+@pytest.mark.parametrize(
+    ("message", "held"),
+    [("{}", BACKLOG_MESSAGES), ("x" * 100_000, BACKLOG_CHARS // 100_000 + 1)],
+    ids=["messages", "characters"],
+)
+async def test_beyond_the_read_ahead_bound_a_backlog_waits_and_no_more_is_received(message: str, held: int) -> None:
     engine = opened(GatedEngine())
     connection = MemoryConnection()
     async with application(engine) as app, session(app.state, connection) as running:
         shut(engine)
-        connection.say(config(**STREAMED, split_granularity="sentence"), text("Hm. " * 100), *[text("Hm. ")] * 50)
-        await until(lambda: engine.steps_started == 1)
+        connection.say(config(**STREAMED, split_granularity="sentence"), text("Hm. " * 100), *[message] * (held + 50))
+        await until(lambda: connection.incoming.qsize() <= 50)
         for _ in range(20):
             await asyncio.sleep(0)
-        assert connection.incoming.qsize() == 49
+        assert connection.incoming.qsize() == 50
         engine.open()
         connection.say(DONE, CLOSE)
         await running
-    assert connection.types.count("audio.done") == 150
+    assert connection.types.count("audio.done") == 100
+    assert connection.types.count("error") == held + 50
 
 
 async def test_replies_to_a_flood_are_bounded_by_what_the_client_takes() -> None:
     connection = MemoryConnection()
+    flood = BACKLOG_MESSAGES + 1000
     async with application() as app, session(app.state, connection):
         connection.takes.clear()
-        connection.say(config(), *["nonsense"] * 1000)
+        connection.say(config(), *["nonsense"] * flood)
+        await until(lambda: connection.incoming.qsize() < 1000)
         for _ in range(3000):
             await asyncio.sleep(0)
-        taken = 1001 - connection.incoming.qsize()
-        assert MOST_UNSENT < taken <= MOST_UNSENT + 5
+        assert connection.incoming.qsize() == 999  # one is being answered
         connection.takes.set()
-        await connection.until("error", 1000)
+        await connection.until("error", flood)
 
 
 async def test_audio_waits_for_a_client_that_does_not_take_it() -> None:

@@ -19,6 +19,10 @@ class EngineError(Exception):
     """Synthesis failed; the message may be shown to the caller."""
 
 
+class EngineLostError(EngineError):
+    """Synthesis failed and will fail from now on, for every unit: the engine has to be started anew."""
+
+
 class InvalidRequestError(EngineError):
     """The engine cannot speak this unit as asked; the message says what it can do instead."""
 
@@ -53,7 +57,9 @@ class EngineInfo:
         aliases: other voice names it accepts, each mapped to one of `voices`.
         deterministic: the same unit and seed give the same bytes.
         step_ms: typical time of one step on one core; a step below 0.2 ms may be run on the event loop.
-        rtf: CPU seconds per second of audio on one core; bounds how many listeners are admitted.
+        rtf: CPU seconds per second of audio on one core; bounds how many listeners are admitted. So it should be the
+            worst case of what is usual: the dearest voice, short units included, while every core is busy, where a
+            step takes longer than on an idle machine.
         reads: what it reads aloud itself and needs no normaliser for: ``numbers``, ``dates``, ``currency``, …
     """
 
@@ -118,7 +124,7 @@ class Synthesis(Protocol):
 
         Raises:
             StopIteration: the unit is complete, or was closed.
-            EngineError: synthesis failed.
+            EngineError: synthesis failed; an `EngineLostError` if no unit can be spoken any more.
         """
         ...
 

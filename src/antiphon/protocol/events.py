@@ -26,8 +26,18 @@ class TimePassed:
 
 
 @dataclass(frozen=True, slots=True)
+class OutputSent:
+    """Everything that was to be sent so far has been taken by the socket; the idle timer starts anew."""
+
+
+@dataclass(frozen=True, slots=True)
 class Shutdown:
     """The server is about to end: close as soon as no utterance is cut off by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CutOff:
+    """The server ends now: close at once, whatever is being spoken. Overtakes everything that waits."""
 
 
 # Events: from the splitter, in answer to `Feed` and `Flush`.
@@ -74,7 +84,7 @@ class UnitFailed:
 
     Attributes:
         message: for the client.
-        fatal: no later unit can be spoken either; the session ends.
+        fatal: the engine is lost, no later unit can be spoken either; the session ends.
     """
 
     message: str
@@ -82,7 +92,17 @@ class UnitFailed:
 
 
 type Event = (
-    Received | Disconnected | TimePassed | Shutdown | UnitReady | Flushed | AudioChunk | UnitCompleted | UnitFailed
+    Received
+    | Disconnected
+    | TimePassed
+    | OutputSent
+    | Shutdown
+    | CutOff
+    | UnitReady
+    | Flushed
+    | AudioChunk
+    | UnitCompleted
+    | UnitFailed
 )
 
 # Effects: for the splitter. To be answered at once, before any other event is delivered.
@@ -112,7 +132,7 @@ class Flush:
 
 @dataclass(frozen=True, slots=True)
 class Prepare:
-    """A unit is known and may be synthesised ahead of its turn.
+    """A unit plays or comes soon after the one that does, and may be synthesised ahead of its turn.
 
     Attributes:
         unit_id: counts from 0 over the whole session.

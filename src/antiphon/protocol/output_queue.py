@@ -5,10 +5,13 @@ from dataclasses import dataclass
 
 from antiphon.protocol.closing import CloseCause
 from antiphon.protocol.dialects import Dialect
-from antiphon.protocol.events import Abort, CloseConnection, Effect, Play, Send, SendAudio
+from antiphon.protocol.events import Abort, CloseConnection, Effect, Play, Prepare, Send, SendAudio
 from antiphon.protocol.limits import Limits
 from antiphon.protocol.messages import AudioDone, AudioStart, ErrorMessage, ServerMessage
 from antiphon.protocol.session_config import SessionConfig
+
+# The playing unit and two more: a scheduler that prefetches one always has it. What waits behind costs little.
+MOST_PREPARED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,8 @@ class OutputQueue:
         self._dialect = dialect
         self._high = (limits.max_pending_units, limits.max_pending_chars, limits.max_pending_replies)
         self._items: deque[QueuedUnit | ServerMessage | CloseCause] = deque()
+        self._unprepared: deque[QueuedUnit] = deque()
+        self._prepared = 0
         self._playing: QueuedUnit | None = None
         self._sent_bytes = 0
         self._units = self._chars = self._replies = 0
@@ -59,6 +64,8 @@ class OutputQueue:
         """Append items and return what can be sent now."""
         for item in items:
             self._items.append(item)
+            if isinstance(item, QueuedUnit):
+                self._unprepared.append(item)
             self._count(item, 1)
         return self._drain()
 
@@ -79,12 +86,25 @@ class OutputQueue:
 
     def fail_for_good(self, reason: str) -> list[Effect]:
         """The playing unit failed and none can follow: everything behind it is dropped."""
-        effects = [*self._report_failure(reason), *self._end_unit(failed=True), Abort()]
+        return [*self._report_failure(reason), *self._end_unit(failed=True), *self.cut_off(CloseCause.SYNTHESIS_LOST)]
+
+    def cut_off(self, cause: CloseCause) -> list[Effect]:
+        """Drop everything that waits or plays, and close."""
         self._items.clear()
-        return [*effects, *self.add(CloseCause.SYNTHESIS_LOST)]
+        self._unprepared.clear()
+        self._playing = None
+        return [Abort(), *self.add(cause)]
+
+    def _prepare(self) -> list[Effect]:
+        effects: list[Effect] = []
+        while self._unprepared and self._prepared < MOST_PREPARED:
+            unit = self._unprepared.popleft()
+            self._prepared += 1
+            effects.append(Prepare(unit.unit_id, unit.text, unit.config))
+        return effects
 
     def _drain(self) -> list[Effect]:
-        effects: list[Effect] = []
+        effects = self._prepare()
         while self._items and self._playing is None and not self.closed:
             item = self._items.popleft()
             if isinstance(item, QueuedUnit):
@@ -125,6 +145,7 @@ class OutputQueue:
         if unit is None:
             return []
         self._playing = None
+        self._prepared -= 1
         self._count(unit, -1)
         done = AudioDone(
             utterance_index=unit.utterance_index,

@@ -20,14 +20,17 @@ from antiphon.protocol.events import (
     Abort,
     AudioChunk,
     ConfigureSplitter,
+    CutOff,
     Disconnected,
     Effect,
     Event,
     Feed,
     Flush,
     Flushed,
-    Prepare,
+    OutputSent,
     Received,
+    Send,
+    SendAudio,
     Shutdown,
     TimePassed,
     UnitCompleted,
@@ -49,7 +52,8 @@ class SpeechSession:
     """One connection to ``/v1/audio/speech/stream``.
 
     The driver delivers events one at a time and carries out the effects in order. It answers `Feed` and `Flush`
-    at once, before any other event, with `UnitReady`s (and `Flushed`).
+    at once, before any other event, with `UnitReady`s (and `Flushed`), and tells with `OutputSent` when the socket has
+    taken what was to be sent.
 
     Args:
         dialect: the version to speak.
@@ -69,6 +73,7 @@ class SpeechSession:
         self._config_chars = 0  # of a config that no unit was charged with yet
         self._output = OutputQueue(dialect, limits)
         self._quiet_since = now
+        self._sending = False
         self._counter = UtteranceCounter()
         self._unit_count = 0
         self._flushing = False
@@ -86,7 +91,7 @@ class SpeechSession:
 
     @property
     def reading(self) -> bool:
-        """Whether the driver should read the socket.
+        """Whether the driver should deliver messages.
 
         False at the read-ahead bound. True while closing, when messages are ignored, to notice a disconnect.
         """
@@ -97,7 +102,7 @@ class SpeechSession:
         """When `TimePassed` is due, on the clock of `now`; None for never."""
         if self._state is State.AWAITING_CONFIG:
             return self._quiet_since + self._limits.config_timeout_s
-        if self._state in (State.CLOSING, State.CLOSED) or self._output.pending:
+        if self._state in (State.CLOSING, State.CLOSED) or self._output.pending or self._sending:
             return None
         return self._quiet_since + self._limits.idle_timeout_s
 
@@ -108,7 +113,9 @@ class SpeechSession:
         """
         if self._state is State.CLOSED:
             return []
-        return self._EVENTS[type(event)](self, event, now)
+        effects = self._EVENTS[type(event)](self, event, now)
+        self._sending = self._sending or any(isinstance(effect, Send | SendAudio) for effect in effects)
+        return effects
 
     # Socket and clock.
 
@@ -136,6 +143,16 @@ class SpeechSession:
             state, effects = self._close("Idle timeout: no message received", CloseCause.IDLE)
         self._enter(state)
         return effects
+
+    def _output_sent(self, _event: OutputSent, now: float) -> list[Effect]:
+        if self._sending:
+            self._sending = False
+            self._quiet_since = now
+        return []
+
+    def _cut_off(self, _event: CutOff, _now: float) -> list[Effect]:
+        self._state = State.CLOSED
+        return self._output.cut_off(CloseCause.CUT_OFF)
 
     def _shutdown(self, _event: Shutdown, _now: float) -> list[Effect]:
         self._shutting_down = True
@@ -169,7 +186,7 @@ class SpeechSession:
         unit_id = self._unit_count
         self._unit_count += 1
         unit = QueuedUnit(unit_id, self._counter.utterance_index, sentence_index, text, self._config, chars)
-        return [Prepare(unit_id, text, self._config), *self._output.add(unit)]
+        return self._output.add(unit)
 
     def _flushed(self, _event: Flushed, _now: float) -> list[Effect]:
         if not self._flushing:
@@ -185,18 +202,16 @@ class SpeechSession:
     def _audio_chunk(self, event: AudioChunk, _now: float) -> list[Effect]:
         return self._output.audio(event.data)
 
-    def _unit_completed(self, _event: UnitCompleted, now: float) -> list[Effect]:
-        return self._after_unit(self._output.complete(), now)
+    def _unit_completed(self, _event: UnitCompleted, _now: float) -> list[Effect]:
+        effects = self._output.complete()
+        self._enter(self._state)
+        return effects
 
-    def _unit_failed(self, event: UnitFailed, now: float) -> list[Effect]:
+    def _unit_failed(self, event: UnitFailed, _now: float) -> list[Effect]:
         if not self._output.pending:
             return []
         fail = self._output.fail_for_good if event.fatal else self._output.fail
-        return self._after_unit(fail(encodable(event.message)), now)
-
-    def _after_unit(self, effects: list[Effect], now: float) -> list[Effect]:
-        if effects:
-            self._quiet_since = now
+        effects = fail(encodable(event.message))
         self._enter(self._state)
         return effects
 
@@ -281,6 +296,8 @@ class SpeechSession:
             Received: _received,
             Disconnected: _disconnected,
             TimePassed: _time_passed,
+            OutputSent: _output_sent,
+            CutOff: _cut_off,
             Shutdown: _shutdown,
             UnitReady: _unit_ready,
             Flushed: _flushed,

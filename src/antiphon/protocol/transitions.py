@@ -106,6 +106,6 @@ OTHER_TRANSITIONS = (
     OtherTransition(State.UTTERANCE, "invalid speech request", State.CLOSING),
     OtherTransition(State.IDLE, "fatal failure", State.CLOSED),
     OtherTransition(State.UTTERANCE, "fatal failure", State.CLOSED),
-    OtherTransition(State.CLOSING, "output sent, or fatal failure", State.CLOSED),
+    OtherTransition(State.CLOSING, "end of output, or fatal failure", State.CLOSED),
 )
-"""And from every state, a disconnect leads to `State.CLOSED`."""
+"""And from every state, a disconnect leads to `State.CLOSED`, as does a server that ends and cannot wait."""

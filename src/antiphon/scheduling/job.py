@@ -39,13 +39,16 @@ class Closable(Protocol):
 class Job:
     """A submitted unit: a bounded queue of its chunks, filled by the scheduler and emptied by one reader.
 
-    The reader alternates `take()` with waiting for `on_ready`.
+    The reader alternates `take()` with waiting for `on_ready`, which is called on the loop, in the middle of whatever
+    caused the news, the reader's own `close()` included: it should only note that there is something to look at.
 
     Attributes:
         unit: what is spoken.
         pace: how far ahead.
+        on_ready: called when there is something new.
         error: why it is not whole; chunks from before a failure are still given.
-        submitted_at_s, first_chunk_at_s: times of the scheduler's clock; the latter None before the first chunk.
+        ready_at_s: when its first step could start, by the scheduler's clock; None before.
+        first_chunk_at_s: when its first chunk was there; None before.
         buffered_s: seconds of audio that were made and not taken.
         taken_s: seconds of audio that were taken.
     """
@@ -58,22 +61,20 @@ class Job:
         "first_chunk_at_s",
         "on_ready",
         "pace",
+        "ready_at_s",
         "state",
-        "submitted_at_s",
         "synthesis",
         "taken_s",
         "unit",
     )
 
-    def __init__(
-        self, listener: "Listener", unit: SpeechUnit, pace: Pace, now: float, on_ready: Callable[[], None]
-    ) -> None:
+    def __init__(self, listener: "Listener", unit: SpeechUnit, pace: Pace, on_ready: Callable[[], None]) -> None:
         self._listener = listener
         self.unit = unit
         self.pace = pace
         self.on_ready = on_ready
         self.error: Exception | None = None
-        self.submitted_at_s = now
+        self.ready_at_s: float | None = None
         self.first_chunk_at_s: float | None = None
         self.state = JobState.WAITING
         self.synthesis: Closable | None = None
@@ -94,13 +95,14 @@ class Job:
         # Exactly 0 when empty: rounding errors must not add up over a long unit.
         self.buffered_s = self.buffered_s - chunk.duration_s if self._chunks else 0.0
         self.taken_s += chunk.duration_s
-        self._listener.taken(chunk)
+        self._listener.taken(self, chunk)
         return chunk
 
     def close(self) -> None:
         """Stop: no further step starts, a running one ends early, and what was not taken is dropped.
 
-        The player is expected to drop what it was given of this unit, too. Idempotent; without effect once finished.
+        The player is expected to drop what it was given of this unit, too. Calls `on_ready` before it returns.
+        Idempotent; without effect once finished.
         """
         if self.finished:
             return

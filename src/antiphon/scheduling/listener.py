@@ -39,14 +39,15 @@ class Listener:
 
         Args:
             unit: what to speak.
-            on_ready: called whenever the job has something new for its reader.
+            on_ready: called whenever the job has something new for its reader: on the loop, at any point of another
+                call, `Job.close` and `Listener.close` included.
             pace: of this unit; default the listener's.
 
         Raises:
             CapacityError: as many listeners are speaking as can be kept gap-free.
         """
         self._scheduler.admit(self)
-        job = Job(self, unit, pace or self.pace, self._scheduler.now(), on_ready)
+        job = Job(self, unit, pace or self.pace, on_ready)
         self._jobs.append(job)
         # One message can hold text for tens of thousands of units; those beyond the window change nothing now.
         if len(self._jobs) <= UNITS_AHEAD:
@@ -62,16 +63,18 @@ class Listener:
 
     # What follows is for the scheduler and the jobs.
 
-    def taken(self, chunk: PcmChunk) -> None:
-        """A chunk left for the player: its clock moves, and there is room for the next step."""
-        self._playback.delivered(chunk.duration_s, self._scheduler.now())
+    def taken(self, job: Job, chunk: PcmChunk) -> None:
+        """A chunk left for the player, whose clock moves if it plays as it comes; there is room for the next step."""
+        if job.pace.mode == "listener":
+            self._playback.delivered(chunk.duration_s, self._scheduler.now())
         # What moves from the buffer to the player is as far ahead as before: an alarm that is set stays right.
         if self._wakeup is None:
             self.advance()
 
     def closed(self, job: Job, *, ended: bool) -> None:
         """A job was closed; `ended` says whether its synthesis was over before. The player drops its audio."""
-        self._playback.dropped(job.taken_s, self._scheduler.now())
+        if job.pace.mode == "listener":
+            self._playback.dropped(job.taken_s, self._scheduler.now())
         if not ended:
             self._scheduler.withdraw(job)
         self.advance()
@@ -88,21 +91,22 @@ class Listener:
         job = next((job for job in ahead if job.state not in ENDED), None)
         if job is None or job.state is not JobState.WAITING:
             return
-        delay_s = self._delay_s(job.pace, sum(job.buffered_s for job in ahead))
+        delay_s = self._delay_s(job.pace, ahead)
         if delay_s <= 0:
             self._disarm()
             self._scheduler.make_ready(job)
         elif delay_s != inf:
             self._arm(self._scheduler.now() + delay_s)
 
-    def _delay_s(self, pace: Pace, buffered_s: float) -> float:
+    def _delay_s(self, pace: Pace, ahead: list[Job]) -> float:
         """Seconds until the next step may start; 0 or less for now; infinite while only the reader can make room."""
-        if buffered_s >= pace.max_buffer_s:
+        if sum(job.buffered_s for job in ahead) >= pace.max_buffer_s:
             return inf
         if pace.mode == "asap":
             return 0.0
+        to_be_played_s = sum(job.buffered_s for job in ahead if job.pace.mode == "listener")
         # A step may start when the lead has fallen below its bound, not at it.
-        return self._playback.lead_s(self._scheduler.now()) + buffered_s - pace.max_lead_s
+        return self._playback.lead_s(self._scheduler.now()) + to_be_played_s - pace.max_lead_s
 
     def _arm(self, when_s: float) -> None:
         if self._wakeup is not None and self._wakeup.when() <= when_s:

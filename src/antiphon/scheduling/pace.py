@@ -13,7 +13,8 @@ class Pace:
 
     Attributes:
         mode: `listener` keeps synthesis at most `max_lead_s` ahead of a real-time player that starts with the
-            first chunk; `asap` synthesises as fast as the engine can and the reader takes.
+            first chunk; `asap` synthesises as fast as the engine can and the reader takes, and its audio is no part of
+            any lead.
         max_lead_s: seconds of audio that may be ahead of playback (`listener` only). Bounded by the clock and not by
             the socket, because kernel, HTTP/2 and proxy buffers can hide seconds of audio from a cancel.
         max_buffer_s: seconds of audio that may wait for a slow reader, in either mode.

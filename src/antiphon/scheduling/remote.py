@@ -1,11 +1,13 @@
 """A unit that an asynchronous engine synthesises elsewhere."""
 
 import asyncio
-import contextlib
+import logging
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
 from antiphon.audio.pcm import PcmChunk
+
+_log = logging.getLogger(__name__)
 
 # How long a source may take to be told that nobody listens any more.
 CLOSE_TIMEOUT_S = 5.0
@@ -56,7 +58,9 @@ class RemoteSynthesis:
         aclose = getattr(self._stream, "aclose", None)
         if aclose is None:
             return
-        # The unit is over, whether its source could be told or not.
-        with contextlib.suppress(Exception):
+        try:
             async with asyncio.timeout(CLOSE_TIMEOUT_S):
                 await aclose()
+        except Exception as error:  # noqa: BLE001 - the unit is over, whether its source could be told or not
+            # Only the type: the message may quote what was spoken.
+            _log.warning("a stream could not be closed at its source: %s", type(error).__name__)

@@ -10,7 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Callable
 
-from antiphon.engines.contract import Engine
+from antiphon.engines.contract import Engine, EngineLostError
 from antiphon.scheduling.job import Job, JobState
 from antiphon.scheduling.listener import Listener
 from antiphon.scheduling.pace import Pace
@@ -38,6 +38,10 @@ class Scheduler:
         workers: threads that step; default one per core.
         policy: which job is next; default first come, first served.
         max_speaking: listeners that may have unfinished units at once; default from the engine's real-time factor.
+        on_first_chunk: told, for every unit, the seconds from when its first step could start to its first chunk.
+
+    Attributes:
+        lost: why nothing can be spoken any more.
     """
 
     def __init__(
@@ -47,9 +51,12 @@ class Scheduler:
         workers: int | None = None,
         policy: Policy | None = None,
         max_speaking: int | None = None,
+        on_first_chunk: Callable[[float], None] = lambda _: None,
     ) -> None:
         workers = workers or usable_cores()
         self.max_speaking = max_speaking or admissible(engine.info.rtf, min(workers, usable_cores()))
+        self.lost: EngineLostError | None = None
+        self._on_first_chunk = on_first_chunk
         self._policy = policy or Fifo()
         self._stepper = stepper_for(engine, workers)
         self._loop = asyncio.get_running_loop()
@@ -82,7 +89,7 @@ class Scheduler:
         )
 
     async def close(self) -> None:
-        """Close every listener, admit no more, and wait for the steps in progress. Idempotent."""
+        """Close every listener, admit no more, and wait for the steps in progress, within bounds. Idempotent."""
         self._closed = True
         for listener in list(self._speaking):
             listener.close()
@@ -122,6 +129,7 @@ class Scheduler:
     def make_ready(self, job: Job) -> None:
         """Queue a job for its next step."""
         job.state = JobState.READY
+        job.ready_at_s = job.ready_at_s or self.now()
         self._policy.push(job, self.now())
         self._dispatch_soon()
 
@@ -161,10 +169,14 @@ class Scheduler:
         # Silence of no length is no news, and a queue of it would have no bound.
         if outcome.chunk is not None and outcome.chunk.data:
             self._audio_s += outcome.chunk.duration_s
+            if job.first_chunk_at_s is None and job.ready_at_s is not None:
+                self._on_first_chunk(self.now() - job.ready_at_s)
             job.deliver(outcome.chunk, self.now())
         if outcome.more:
             job.stepped(JobState.WAITING)
             return
+        if isinstance(outcome.error, EngineLostError):
+            self.lost = outcome.error
         state = JobState.FAILED if outcome.error else JobState.COMPLETE
         self._ended[state] += 1
         job.stepped(state, outcome.error)

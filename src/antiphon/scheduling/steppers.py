@@ -1,10 +1,13 @@
 """Where a step runs: on a worker thread, on the event loop itself, or at the other end of a connection."""
 
 import asyncio
+import contextlib
+import logging
+import threading
 import time
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from queue import SimpleQueue
 from typing import Any, Protocol, cast
 
 from antiphon.audio.pcm import PcmChunk
@@ -15,8 +18,13 @@ from antiphon.scheduling.remote import RemoteSynthesis
 # A hop to a thread and back costs about this much; cheaper steps run on the loop.
 INLINE_STEP_MS = 0.2
 INLINE_BATCH = 16
+# How long steps may go on after they were told to end, before they are left to themselves. Longer than what
+# `RemoteSynthesis` leaves to a source.
+CLOSE_TIMEOUT_S = 10.0
 # A remote engine queues by itself; this only bounds what one process keeps in flight.
 STREAMS_AT_ONCE = 1024
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +60,7 @@ class Stepper(Protocol):
         ...
 
     async def close(self) -> None:
-        """Wait for steps in progress and free what they ran on."""
+        """Wait for steps in progress, at most `CLOSE_TIMEOUT_S`, and free what they ran on."""
         ...
 
 
@@ -81,31 +89,53 @@ class InlineStepper:
 
 
 class ThreadStepper:
-    """Steps on worker threads."""
+    """Steps on worker threads. They are daemons, so that a step that never ends cannot hold up the process's end."""
 
     def __init__(self, engine: StepEngine, workers: int) -> None:
         self.room = self.batch = workers
         self._engine = engine
         self._loop = asyncio.get_running_loop()
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="antiphon-step")
-        self._running: set[asyncio.Future[Outcome]] = set()
+        self._steps: SimpleQueue[tuple[Job, Callable[[Job, Outcome], None]] | None] = SimpleQueue()
+        self._running = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._threads = [
+            threading.Thread(target=self._work, name=f"antiphon-step-{index}", daemon=True) for index in range(workers)
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def start(self, job: Job, done: Callable[[Job, Outcome], None]) -> None:
         """Run one step on a free thread."""
+        self._running += 1
+        self._idle.clear()
+        self._steps.put((job, done))
 
-        def back(step: asyncio.Future[Outcome]) -> None:
-            self._running.discard(step)
-            done(job, step.result())
+    def _work(self) -> None:
+        while (step := self._steps.get()) is not None:
+            job, done = step
+            outcome = _step(self._engine, job)
+            with contextlib.suppress(RuntimeError):  # a loop that has ended waited long enough for this step
+                self._loop.call_soon_threadsafe(self._back, job, done, outcome)
 
-        step = self._loop.run_in_executor(self._threads, _step, self._engine, job)
-        self._running.add(step)
-        step.add_done_callback(back)
+    def _back(self, job: Job, done: Callable[[Job, Outcome], None], outcome: Outcome) -> None:
+        self._running -= 1
+        if not self._running:
+            self._idle.set()
+        done(job, outcome)
 
     async def close(self) -> None:
         """Wait for the steps, then for the threads, which are idle by then."""
-        while self._running:
-            await asyncio.wait(self._running)
-        self._threads.shutdown()
+        for _ in self._threads:
+            self._steps.put(None)
+        try:
+            async with asyncio.timeout(CLOSE_TIMEOUT_S):
+                await self._idle.wait()
+        except TimeoutError:
+            _abandon(self._running)
+            return
+        for thread in self._threads:
+            thread.join()
 
 
 class StreamStepper:
@@ -122,8 +152,13 @@ class StreamStepper:
 
     async def close(self) -> None:
         """Wait until every stream has been closed at its source."""
+        deadline = time.monotonic() + CLOSE_TIMEOUT_S
+        # The end of one may begin another, which closes its source.
         while self._tasks:
-            await asyncio.wait(self._tasks)
+            done, _ = await asyncio.wait(self._tasks, timeout=max(0.0, deadline - time.monotonic()))
+            if not done:
+                _abandon(len(self._tasks))
+                return
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -145,6 +180,12 @@ class StreamStepper:
         if job.synthesis is None:
             job.synthesis = RemoteSynthesis(self._engine.synthesize(job.unit), self._spawn)
         return cast("RemoteSynthesis", job.synthesis)  # nobody else sets it
+
+
+def _abandon(steps: int) -> None:
+    _log.warning(
+        "%d steps did not end within %g s of being told to, and are left to themselves", steps, CLOSE_TIMEOUT_S
+    )
 
 
 def _step(engine: StepEngine, job: Job) -> Outcome:

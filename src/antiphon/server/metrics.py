@@ -21,7 +21,7 @@ class Metrics:
     Attributes:
         sessions: WebSocket sessions open now.
         sessions_total: WebSocket sessions since the start, by how they were refused or ended.
-        first_chunk_s: from a unit's submission to its first chunk.
+        first_chunk_s: from when a unit's first step could start to its first chunk.
     """
 
     def __init__(self, speaker: Speaker) -> None:
@@ -30,10 +30,11 @@ class Metrics:
         self.sessions_total = Counter("antiphon_sessions", "WebSocket sessions", ["outcome"], registry=self.registry)
         self.first_chunk_s = Histogram(
             "antiphon_first_chunk_seconds",
-            "From a unit's submission to its first chunk of audio",
+            "From when a unit could be synthesised to its first chunk of audio",
             buckets=LATENCY_BUCKETS,
             registry=self.registry,
         )
+        speaker.on_first_chunk = self.first_chunk_s.observe
         self.registry.register(_SchedulerCollector(speaker))
 
 

@@ -1,6 +1,6 @@
 """Runs one session: carries frames, units and audio between the socket, the session machine and the scheduler.
 
-Two tasks: one reads, one sends. The machine decides everything; this only waits.
+Two tasks: one receives, one does all else. The machine decides everything; this only waits.
 """
 
 import asyncio
@@ -11,20 +11,21 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from antiphon.audio.pcm import PcmChunk
-from antiphon.engines.contract import EngineError
+from antiphon.engines.contract import EngineError, EngineLostError
 from antiphon.protocol import SessionConfig, SpeechSession
-from antiphon.protocol.closing import CloseCause
 from antiphon.protocol.events import (
     Abort,
     AudioChunk,
     CloseConnection,
     ConfigureSplitter,
+    CutOff,
     Disconnected,
     Effect,
     Event,
     Feed,
     Flush,
     Flushed,
+    OutputSent,
     Play,
     Prepare,
     Received,
@@ -43,8 +44,10 @@ from antiphon.server.units import Framing, WholeFile, speech_unit
 from antiphon.text.stock import StockSplitter
 from antiphon.text.units import Unit
 
-# Replies waiting for a slow socket; beyond it nothing more is read from the client.
-MOST_UNSENT = 64
+# What a client may have sent ahead of the machine's own bound, or of a socket that takes nothing. Beyond either mark
+# nothing more is received, and so it is not noticed either when the client leaves.
+BACKLOG_MESSAGES = 4096
+BACKLOG_CHARS = 1024 * 1024
 WHOLE_FILE_PACE = Pace("asap")
 
 
@@ -66,30 +69,22 @@ class SessionRunner:
         session: fresh.
         listener: whose jobs are this session's units.
         framing: the engine's sample rate, and how audio is cut.
-        on_first_chunk: told, for each unit, the seconds from its submission to its first chunk.
     """
 
-    def __init__(
-        self,
-        connection: Connection,
-        session: SpeechSession,
-        listener: Listener,
-        *,
-        framing: Framing,
-        on_first_chunk: Callable[[float], None],
-    ) -> None:
+    def __init__(self, connection: Connection, session: SpeechSession, listener: Listener, *, framing: Framing) -> None:
         self._connection = connection
         self._session = session
         self._listener = listener
         self._framing = framing
-        self._on_first_chunk = on_first_chunk
         self._splitter = StockSplitter("none")
         self._clock = asyncio.get_running_loop().time
         self._prepared: dict[int, _Prepared] = {}
         self._playing: _Prepared | None = None
+        self._backlog: deque[str | bytes] = deque()
+        self._backlog_chars = 0
+        self._backlog_shrank = asyncio.Event()
         self._outbox: deque[Send | SendAudio | CloseConnection] = deque()
         self._wake = asyncio.Event()
-        self._readable = asyncio.Event()
         self._shutdown_due = False
         self._alarm: asyncio.TimerHandle | None = None
 
@@ -97,9 +92,9 @@ class SessionRunner:
         """Serve until the session or the connection ends; leaves no task, timer or job behind."""
         try:
             async with asyncio.TaskGroup() as tasks:
-                reader = tasks.create_task(self._read())
-                await self._write()
-                reader.cancel()
+                receiving = tasks.create_task(self._receive())
+                await self._work()
+                receiving.cancel()
         finally:
             self._listener.close()
             if self._alarm is not None:
@@ -112,50 +107,55 @@ class SessionRunner:
 
     def cut_off(self) -> None:
         """Let the session end now, whatever it is saying."""
-        cause = CloseCause.SHUTDOWN
         self._outbox.clear()
-        self._outbox.append(CloseConnection(cause.code, cause.reason))
-        self._wake.set()
+        self._step(CutOff())
 
-    # The task that reads.
+    # The task that receives. It goes on while the machine does not read, to notice a client that leaves.
 
-    async def _read(self) -> None:
-        while not self._session.closed:
-            data = await self._connection.receive()
-            if data is None:
-                self._step(Disconnected())
-                return
-            # The machine's bound holds back what was received, not the receiving: this way a client that leaves
-            # after its last message is noticed at once, even if that message still waits.
-            while not self._session.reading or len(self._outbox) > MOST_UNSENT:
-                self._readable.clear()
-                await self._readable.wait()
-            self._step(Received(data))
+    async def _receive(self) -> None:
+        while (data := await self._connection.receive()) is not None:
+            self._backlog.append(data)
+            self._backlog_chars += len(data)
+            self._wake.set()
+            while len(self._backlog) >= BACKLOG_MESSAGES or self._backlog_chars >= BACKLOG_CHARS:
+                self._backlog_shrank.clear()
+                await self._backlog_shrank.wait()
+        self._step(Disconnected())
 
-    # The task that writes, which is the one that `run` is called in.
+    def _next_message(self) -> Received:
+        data = self._backlog.popleft()
+        self._backlog_chars -= len(data)
+        self._backlog_shrank.set()
+        return Received(data)
 
-    async def _write(self) -> None:
+    # The task that does all else, which is the one that `run` is called in.
+
+    async def _work(self) -> None:
         try:
             while await self._send_outbox():
-                await self._work()
+                await self._do_one_thing()
         except ConnectionLostError:
             self._step(Disconnected())
 
     async def _send_outbox(self) -> bool:
         """Send what waits to be sent; False when that was the end."""
+        if not self._outbox:
+            return not self._session.closed
         while self._outbox:
             effect = self._outbox.popleft()
             if isinstance(effect, CloseConnection):
                 await self._connection.close(effect.code, effect.reason)
                 return False
             await self._connection.send(effect.message.to_json() if isinstance(effect, Send) else effect.data)
-        self._readable.set()
+        self._step(OutputSent())
         return not self._session.closed
 
-    async def _work(self) -> None:
+    async def _do_one_thing(self) -> None:
         """Do one thing that can be done now, or wait until there is one."""
         deadline = self._session.next_deadline
-        if self._shutdown_due:
+        if self._backlog and self._session.reading:
+            self._step(self._next_message())
+        elif self._shutdown_due:
             self._shutdown_due = False
             self._step(Shutdown())
         elif deadline is not None and deadline <= self._clock():
@@ -175,7 +175,7 @@ class SessionRunner:
         elif not job.finished:
             return False
         elif job.error is not None:
-            self._finish(UnitFailed(_explain(job.error)))
+            self._finish(UnitFailed(_explain(job.error), fatal=isinstance(job.error, EngineLostError)))
         elif playing.file is not None:
             await self._deliver(playing.file)
         else:
@@ -204,9 +204,6 @@ class SessionRunner:
         self._finish(UnitCompleted())
 
     def _finish(self, event: UnitCompleted | UnitFailed) -> None:
-        job = self._playing.job if self._playing else None
-        if job is not None and job.first_chunk_at_s is not None:
-            self._on_first_chunk(job.first_chunk_at_s - job.submitted_at_s)
         self._playing = None
         self._step(event)
 

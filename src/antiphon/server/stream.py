@@ -22,7 +22,8 @@ async def speech_stream(websocket: WebSocket) -> None:
         await websocket.send_denial_response(refusal.response())
         return
     await websocket.accept()
-    await serve_session(state, WebSocketConnection(websocket, state.settings.send_timeout_s))
+    with WebSocketConnection(websocket, state.settings.send_timeout_s) as connection:
+        await serve_session(state, connection)
 
 
 async def serve_session(state: ServerState, connection: Connection) -> None:
@@ -50,10 +51,4 @@ def _runner(state: ServerState, connection: Connection) -> SessionRunner:
         now=speaker.scheduler.now(),
     )
     listener = speaker.scheduler.listener(settings.listening_pace)
-    return SessionRunner(
-        connection,
-        session,
-        listener,
-        framing=Framing(sample_rate, settings.chunk_ms),
-        on_first_chunk=state.metrics.first_chunk_s.observe,
-    )
+    return SessionRunner(connection, session, listener, framing=Framing(sample_rate, settings.chunk_ms))
