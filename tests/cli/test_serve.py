@@ -44,6 +44,7 @@ def test_help_shows_every_setting_with_its_variable_and_default() -> None:
     for name, field in ServerSettings.model_fields.items():
         if name == "api_key":
             assert "--api-key " not in shown, "a key does not belong on a command line"
+            assert "the variable ANTIPHON_API_KEY" in shown
             continue
         assert f"--{name.replace('_', '-')}" in shown
         assert f"ANTIPHON_{name.upper()}" in shown

@@ -28,8 +28,8 @@ _ROUTE = "/v1/audio/speech/stream"
 class FaultyTone(ToneEngine):
     """The tone, with the faults that a text asks for. Its steps may sleep, so they must not run on the event loop."""
 
-    def __init__(self, *, chunk_ms: int = 80, release: qwen3.Release = "0.30") -> None:
-        super().__init__(chunk_ms=chunk_ms, release=release)
+    def __init__(self, *, chunk_ms: int = 80, dialect: qwen3.Release = "0.30") -> None:
+        super().__init__(chunk_ms=chunk_ms, dialect=dialect)
         self.info = replace(self.info, step_ms=1.0)
 
     def synthesize(self, unit: SpeechUnit) -> Synthesis:

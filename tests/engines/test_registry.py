@@ -24,7 +24,7 @@ def test_an_unknown_name_is_answered_with_those_there_are() -> None:
 
 
 def test_an_unknown_option_is_answered_with_those_there_are() -> None:
-    with pytest.raises(EngineError, match="has no option colour; it knows: chunk_ms, step_delay_ms, release"):
+    with pytest.raises(EngineError, match="has no option colour; it knows: chunk_ms, step_delay_ms, dialect"):
         registry.create("tone", colour="red")
 
 

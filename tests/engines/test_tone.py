@@ -100,10 +100,10 @@ def test_the_older_release_refuses_in_its_own_order() -> None:
     with pytest.raises(InvalidRequestError, match="does not support task_type"):
         ToneEngine().check(unit)
     with pytest.raises(InvalidRequestError, match="requires 'instructions'"):
-        ToneEngine(release="0.26").check(unit)
+        ToneEngine(dialect="0.26").check(unit)
 
 
-@pytest.mark.parametrize("options", [{"chunk_ms": 0}, {"chunk_ms": 2001}, {"step_delay_ms": -1}, {"release": "1"}])
+@pytest.mark.parametrize("options", [{"chunk_ms": 0}, {"chunk_ms": 2001}, {"step_delay_ms": -1}, {"dialect": "1"}])
 def test_nonsense_options_are_refused(options: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=next(iter(options))):
         ToneEngine(**options)  # type: ignore[arg-type]  # the point of the test

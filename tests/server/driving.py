@@ -38,7 +38,7 @@ def text(value: str) -> dict[str, Any]:
 
 
 def settings(**fields: Any) -> ServerSettings:
-    return ServerSettings(**{"engine": "tone", "port": 0, **fields})
+    return ServerSettings.load(**{"engine": "tone", "port": 0, **fields})
 
 
 async def until(condition: Callable[[], object], timeout_s: float = 5.0) -> None:

@@ -1,11 +1,15 @@
+import asyncio
+import gc
 import json
 import logging
 from collections.abc import Iterator
 
 import pytest
-from tests.server.driving import settings
+from tests.server.driving import served, settings
 
-from antiphon.server.logs import configure_logging, log
+from antiphon.server.logs import configure_logging, log, on_loop_error
+
+pytestmark = pytest.mark.anyio
 
 SAID = "what a user said"
 
@@ -37,6 +41,27 @@ def test_an_exception_is_logged_by_its_type_and_place(log_format: str, capsys: p
     assert SAID not in written.err
     assert written.err.count("ValueError, KeyError") == 2
     assert "Traceback" not in written.err
+
+
+async def test_what_nobody_awaited_is_logged_without_its_words(capsys: pytest.CaptureFixture[str]) -> None:
+    async def fails() -> None:
+        raise ValueError(SAID)
+
+    async with served(log_format="json"):
+        configure_logging(settings(log_format="json"))
+        asyncio.get_running_loop().call_soon(int, SAID)
+        task = asyncio.create_task(fails())
+        await asyncio.wait({task})
+        del task
+        gc.collect()
+        asyncio.get_running_loop().call_exception_handler({"message": "Task was destroyed but it is pending!"})
+    written = capsys.readouterr().err
+    assert SAID not in written
+    entries = [entry for entry in map(json.loads, written.splitlines()) if entry["event"] == "loop.error"]
+    assert [entry.get("exception") for entry in entries] == ["ValueError", "ValueError", None]
+    assert any(place.endswith("fails") for place in entries[1]["trace"])
+    assert entries[2]["report"] == "Task was destroyed but it is pending!"
+    assert asyncio.get_running_loop().get_exception_handler() is not on_loop_error
 
 
 def test_json_logs_are_one_object_a_line(capsys: pytest.CaptureFixture[str]) -> None:

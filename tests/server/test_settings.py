@@ -3,8 +3,11 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
+from pydantic_settings import EnvSettingsSource
 
 from antiphon.engines.contract import EngineError
+from antiphon.engines.hibari.engine import MAX_PAUSE_MS, MIN_PAUSE_MS
+from antiphon.engines.registry import create
 from antiphon.server.app import create_app
 from antiphon.server.settings import ServerSettings, SettingsError
 from antiphon.server.speaker import engine_options
@@ -26,6 +29,21 @@ def test_flags_win_over_the_environment_and_that_over_the_file(toml: Path, monke
     assert settings.listening_pace.max_lead_s == 0.7
     assert settings.listening_pace.mode == "listener"
     assert settings.host == "127.0.0.1"
+
+
+def test_the_environment_is_read_once_and_by_load_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTIPHON_PORT", "1002")
+    assert ServerSettings().port == 8080
+    reads: list[EnvSettingsSource] = []
+    read = EnvSettingsSource.__call__
+
+    def counting(source: EnvSettingsSource) -> dict[str, Any]:
+        reads.append(source)
+        return read(source)
+
+    monkeypatch.setattr(EnvSettingsSource, "__call__", counting)
+    assert ServerSettings.load().port == 1002
+    assert len(reads) == 1
 
 
 def test_an_empty_variable_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,12 +113,21 @@ def test_a_key_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_engine_gets_the_settings_that_it_takes() -> None:
     settings = ServerSettings.load(engine="tone", chunk_ms=40, dialect="0.26")
-    assert engine_options(settings) == {"chunk_ms": 40, "release": "0.26"}
+    assert engine_options(settings) == {"chunk_ms": 40, "dialect": "0.26"}
     assert engine_options(ServerSettings.load(engine="hibari", pause_ms=300)) == {"pause_ms": 300}
 
 
 def test_an_engine_that_is_not_there_or_refuses_its_settings_is_an_error_with_a_sentence() -> None:
     with pytest.raises(EngineError, match="no engine named 'gramophone'"):
         create_app(ServerSettings.load(engine="gramophone"))
+    settings = ServerSettings.model_construct(engine="hibari", pause_ms=1)
     with pytest.raises(EngineError, match="pause_ms must be from"):
-        create_app(ServerSettings.load(engine="hibari", pause_ms=1))
+        create_app(settings)
+
+
+@pytest.mark.parametrize("pause_ms", [MIN_PAUSE_MS, MAX_PAUSE_MS])
+def test_a_pause_that_is_accepted_is_one_that_the_voice_can_make(pause_ms: int) -> None:
+    settings = ServerSettings.load(engine="hibari", pause_ms=pause_ms)
+    create(settings.engine, **engine_options(settings))
+    with pytest.raises(ValidationError):
+        ServerSettings.load(pause_ms=pause_ms + (1 if pause_ms == MAX_PAUSE_MS else -1))

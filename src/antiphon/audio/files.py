@@ -8,6 +8,7 @@ from types import MappingProxyType
 import numpy as np
 import soundfile
 
+from antiphon.audio.pcm import BYTES_PER_SAMPLE
 from antiphon.audio.wavfile import wav_header
 
 
@@ -43,7 +44,7 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
 
 
 def encode(pcm: bytes, sample_rate: int, file_format: str) -> bytes:
-    """Return `pcm` as a whole file; libsndfile makes an empty one of no samples in flac and mp3.
+    """Return `pcm` as a whole file that can be read, also when it is empty.
 
     Args:
         pcm: s16le mono samples.
@@ -70,7 +71,8 @@ def _wav(pcm: bytes, sample_rate: int) -> bytes:
 
 def _sndfile(container: str, subtype: str) -> Callable[[bytes, int], bytes]:
     def write(pcm: bytes, sample_rate: int) -> bytes:
-        samples = np.frombuffer(pcm, dtype="<i2")
+        # Of no samples libsndfile makes no file at all, in flac and mp3: one of silence is a file that can be read.
+        samples = np.frombuffer(pcm or bytes(BYTES_PER_SAMPLE), dtype="<i2")
         buffer = io.BytesIO()
         soundfile.write(buffer, samples, sample_rate, format=container, subtype=subtype)
         return buffer.getvalue()

@@ -41,6 +41,9 @@ def serve(
     Every setting can be a flag, an environment variable, or a line of a TOML file (`port = 8080`); flags win over the
     environment, and that over the file. Clients stream text to ws://HOST:PORT/v1/audio/speech/stream, or post it to
     http://HOST:PORT/v1/audio/speech. On SIGTERM, sessions may finish what they are saying.
+
+    Clients need a bearer key if there is one: in the variable ANTIPHON_API_KEY, as `api_key` in the TOML file, or in a
+    file named by --api-key-file. No flag takes the key itself, because others can read a command line.
     """
     with reported(EngineError, ServeError, SettingsError):
         settings = ServerSettings.load(config, **{name: value for name, value in given.items() if value is not None})
@@ -64,12 +67,11 @@ def _options() -> Iterator[inspect.Parameter]:
 
 
 def _option(name: str, field: FieldInfo) -> Any:
-    default = "" if field.default is None else f" [dim]\\[default: {field.default}][/dim]"
+    # The variable is only shown: `ServerSettings.load` reads it, once for all sources.
+    notes = [f"env var: ANTIPHON_{name.upper()}", *([] if field.default is None else [f"default: {field.default}"])]
+    shown = " ".join(f"\\[{note}]" for note in notes)
     option = typer.Option(
-        f"--{name.replace('_', '-')}",
-        envvar=f"ANTIPHON_{name.upper()}",
-        help=f"{field.description}{default}",
-        show_default=False,
+        f"--{name.replace('_', '-')}", help=f"{field.description} [dim]{shown}[/dim]", show_default=False
     )
     return Annotated[Any if field.annotation is None else field.annotation | None, option]
 

@@ -108,19 +108,19 @@ class ToneEngine:
     Args:
         chunk_ms: audio per step, 1 to 2000 ms.
         step_delay_ms: time each step sleeps first, to act as a slower engine.
-        release: whose checks to pose with, vLLM-Omni ``0.30`` or ``0.26``.
+        dialect: whose checks to pose with, vLLM-Omni ``0.30`` or ``0.26``.
     """
 
-    def __init__(self, chunk_ms: int = 80, step_delay_ms: float = 0.0, release: qwen3.Release = "0.30") -> None:
+    def __init__(self, chunk_ms: int = 80, step_delay_ms: float = 0.0, dialect: qwen3.Release = "0.30") -> None:
         if not 1 <= chunk_ms <= _MAX_CHUNK_MS:
             raise ValueError(f"chunk_ms must be from 1 to {_MAX_CHUNK_MS}, not {chunk_ms}")
         if step_delay_ms < 0:
             raise ValueError(f"step_delay_ms cannot be negative: {step_delay_ms}")
-        if release not in get_args(qwen3.Release.__value__):
-            raise ValueError(f"release must be 0.30 or 0.26, not {release!r}")
+        if dialect not in get_args(qwen3.Release.__value__):
+            raise ValueError(f"dialect must be 0.30 or 0.26, not {dialect!r}")
         self._chunk_samples = chunk_ms * SAMPLE_RATE // 1000
         self._delay_s = step_delay_ms / 1000
-        self._release = release
+        self._dialect = dialect
         step_ms = 0.01 + step_delay_ms
         self.info = EngineInfo(
             name="tone",
@@ -145,7 +145,7 @@ class ToneEngine:
         Raises:
             InvalidRequestError: with vLLM-Omni's message.
         """
-        if message := qwen3.refusal(unit, self._release):
+        if message := qwen3.refusal(unit, self._dialect):
             raise InvalidRequestError(message)
 
     def synthesize(self, unit: SpeechUnit) -> Synthesis:

@@ -4,6 +4,7 @@ They are records of the standard library's logger `antiphon`: a program that spe
 own logging lets through, and `configure_logging` is for the server's process alone.
 """
 
+import asyncio
 import logging
 import sys
 import traceback
@@ -56,6 +57,15 @@ log: structlog.stdlib.BoundLogger = structlog.wrap_logger(
     wrapper_class=structlog.stdlib.BoundLogger,
     processors=[structlog.stdlib.filter_by_level, wordless, _as_given, structlog.stdlib.render_to_log_kwargs],
 )
+
+
+def on_loop_error(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log what nobody awaited; an event loop's exception handler.
+
+    Of asyncio's own message only that of a report without exception is kept: others quote a callback's arguments.
+    """
+    error = context.get("exception")
+    log.error("loop.error", exc_info=error, **({} if error else {"report": context["message"]}))
 
 
 def configure_logging(settings: ServerSettings) -> None:

@@ -13,7 +13,8 @@ from types import FrameType
 import uvicorn
 from starlette.applications import Starlette
 
-from antiphon.server.logs import configure_logging, log
+from antiphon.server.http_protocol import BoundedProtocol
+from antiphon.server.logs import configure_logging, log, on_loop_error
 from antiphon.server.settings import ServerSettings
 from antiphon.server.state import CLOSING_TIME_S, ServerState
 
@@ -23,6 +24,8 @@ __all__ = ["ServeError", "configure_logging", "listen", "serve"]
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024 + 1024
 PING_INTERVAL_S = 20.0
 BACKLOG = 1024
+# Beside `max_connections`, which counts WebSockets.
+HTTP_CONNECTIONS = 1024
 
 
 class ServeError(Exception):
@@ -111,12 +114,16 @@ async def serve(app: Starlette, sock: socket.socket, ready_file: Path | None = N
     server = _Server(_config(app), state)
     if ready_file is not None:
         _remove(ready_file)
+    loop = asyncio.get_running_loop()
+    before = loop.get_exception_handler()
+    loop.set_exception_handler(on_loop_error)
     announcing = asyncio.create_task(_announce(server, state, sock, ready_file))
     try:
         await server.serve(sockets=[sock])
     finally:
         announcing.cancel()
         await asyncio.wait({announcing})
+        loop.set_exception_handler(before)
     if not announcing.cancelled():
         announcing.result()
 
@@ -163,8 +170,12 @@ def _write_ready_file(path: Path, url: str) -> None:
 
 
 def _config(app: Starlette) -> uvicorn.Config:
+    settings: ServerSettings = app.state.server.settings
     return uvicorn.Config(
         app,
+        http=BoundedProtocol,
+        timeout_keep_alive=math.ceil(settings.config_timeout_s),
+        limit_concurrency=settings.max_connections + HTTP_CONNECTIONS,
         ws="websockets-sansio",
         # PCM does not compress; deflate costs memory and time per connection.
         ws_per_message_deflate=False,

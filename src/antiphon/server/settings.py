@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import Field, SecretStr
-from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
+from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from antiphon.scheduling.pace import Pace
 
@@ -15,7 +15,7 @@ class SettingsError(Exception):
 
 
 class ServerSettings(BaseSettings):
-    """Settings, in this order of precedence: arguments (flags), `ANTIPHON_*` variables, a TOML file, defaults."""
+    """Settings; `load` reads all their sources, the constructor none."""
 
     model_config = SettingsConfigDict(env_prefix="ANTIPHON_", frozen=True, extra="forbid", env_ignore_empty=True)
 
@@ -30,7 +30,9 @@ class ServerSettings(BaseSettings):
     max_speaking: int | None = Field(
         None, ge=1, description="Listeners that may speak at once; default what the engine keeps gap-free here."
     )
-    max_connections: int = Field(4096, ge=1, description="WebSocket connections that may be open at once.")
+    max_connections: int = Field(
+        4096, ge=1, description="WebSocket sessions that may be open at once; 1024 more connections for HTTP."
+    )
     pace: Literal["listener", "asap"] = Field(
         "asap", description="Run at most max-lead-ms ahead of playback, or as fast as the engine can."
     )
@@ -40,9 +42,11 @@ class ServerSettings(BaseSettings):
     chunk_ms: int | None = Field(
         None, ge=10, le=2000, description="Longest chunk of audio in one binary frame; default as the engine makes it."
     )
-    pause_ms: int = Field(200, ge=0, le=5000, description="Silence between two units of one speaker.")
+    pause_ms: int = Field(200, ge=40, le=5000, description="Silence between two units of one speaker.")
     config_timeout_s: float = Field(
-        10.0, gt=0, description="Time a client has for its first session.config, or an HTTP body."
+        10.0,
+        gt=0,
+        description="Time a client has for a request's headers, for its body, or for its first session.config.",
     )
     idle_timeout_s: float = Field(30.0, gt=0, description="Time without a message after which a session ends.")
     send_timeout_s: float = Field(120.0, gt=0, description="Time a client may take to receive what is sent to it.")
@@ -58,8 +62,20 @@ class ServerSettings(BaseSettings):
     )
 
     @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - pydantic's signature
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - as above, and the next two
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Let the constructor take its arguments as they are."""
+        return (init_settings,)
+
+    @classmethod
     def load(cls, toml: Path | None = None, **given: Any) -> Self:
-        """Read every source; `given` wins over the environment, and that over the file.
+        """Read every source; `given` wins over `ANTIPHON_*` variables, those over the file, and that over defaults.
 
         Raises:
             pydantic.ValidationError: a value is out of bounds, or the TOML file has an unknown name.

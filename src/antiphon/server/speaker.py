@@ -107,11 +107,10 @@ class Speaker:
 
 
 def engine_options(settings: ServerSettings) -> dict[str, object]:
-    """Return those settings that are this engine's options, as far as they were given.
+    """Return the settings that have the name of one of this engine's options, as far as they were given.
 
     Raises:
         EngineError: there is no such engine here.
     """
-    offered = {"chunk_ms": settings.chunk_ms, "pause_ms": settings.pause_ms, "release": settings.dialect}
-    taken = option_names(settings.engine)
-    return {name: value for name, value in offered.items() if name in taken and value is not None}
+    shared = [name for name in option_names(settings.engine) if name in ServerSettings.model_fields]
+    return {name: value for name in shared if (value := getattr(settings, name)) is not None}
