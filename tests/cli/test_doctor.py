@@ -26,6 +26,17 @@ class UnreadyEngine(ToneEngine):
         raise EngineError("weights missing: pip install them")
 
 
+def test_what_others_said_is_shown_as_they_said_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    doctor._print([Finding("engine hibari", "failed", "[/dev/snd]", "pip install 'hibari-tts[fast]'")])
+
+    shown = capsys.readouterr().out
+    assert "[/dev/snd]" in shown
+    assert "hibari-tts[fast]" in shown
+
+
 def engines(monkeypatch: pytest.MonkeyPatch, **made: Any) -> dict[str, Finding]:
     monkeypatch.setattr(doctor, "engine_names", lambda: tuple(made))
     monkeypatch.setattr(doctor, "create", lambda name: made[name])

@@ -16,6 +16,7 @@ from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from antiphon.audio.pcm import PcmChunk
@@ -74,7 +75,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
 def _print(findings: list[Finding]) -> None:
     table = Table("check", "", "found", "what to do", box=None, header_style="bold")
     for finding in findings:
-        table.add_row(finding.check, MARKS[finding.status], finding.found, finding.advice)
+        table.add_row(finding.check, MARKS[finding.status], escape(finding.found), escape(finding.advice))
     Console().print(table)
 
 
