@@ -24,7 +24,7 @@ class Options:
 
     Attributes:
         quick: a smoke test: few repetitions, and a bar that is missed fails nothing.
-        json: where to write the figures.
+        json: the file to write the figures to.
     """
 
     quick: bool
@@ -36,12 +36,14 @@ class Options:
 
 
 def parse_options(description: str, arguments: Sequence[str] | None = None) -> Options:
-    """Read the options that all benchmarks share."""
-    parser = argparse.ArgumentParser(description=description)
+    """Read the options that all benchmarks share; the first paragraph of `description` is their help."""
+    parser = argparse.ArgumentParser(Path(sys.argv[0]).name, description=description.partition("\n\n")[0])
     parser.add_argument("--quick", action="store_true", help="few repetitions; bars are shown, not enforced")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here")
+    parser.add_argument(
+        "--json", type=Path, metavar="DIR", help="write the figures here, to a file of the script's name"
+    )
     given = parser.parse_args(arguments)
-    return Options(given.quick, given.json)
+    return Options(given.quick, given.json and given.json / f"{Path(parser.prog).stem}.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,7 @@ class Report:
         for bar in self.bars:
             print(bar)
         if self.options.json is not None:
+            self.options.json.parent.mkdir(parents=True, exist_ok=True)
             self.options.json.write_text(json.dumps(self._as_json(), indent=1), encoding="utf-8")
         return int(not self.options.quick and not all(bar.met for bar in self.bars))
 

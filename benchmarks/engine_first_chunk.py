@@ -6,16 +6,14 @@ chunks within 1.2 times. Also how long a step that runs goes on after `close`. E
     python benchmarks/engine_first_chunk.py [--threads N] [--rounds N] [--json FILE]
 """
 
-import argparse
-import json
 import statistics
 import sys
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
+from benchmarks._report import Options, Report, note, parse_options, quantile
 from hibari import Hibari
 
 from antiphon.audio.measures import audible_span
@@ -106,48 +104,24 @@ def stop_ms(engine: HibariEngine, delay_s: float) -> float:
     return max(0.0, (ended[0] - closed) * 1e3)
 
 
-def report(rows: list[Row], stops: list[float]) -> list[str]:
-    """Print the table; return the bars that were missed."""
-    print("chars  audio s  package ms  first ms (ratio)  all ms (ratio)")
-    for row in rows:
-        print(
-            f"{row.characters:5}  {row.audio_s:7.2f}  {row.package_ms:10.1f}  "
-            f"{row.first_ms:8.1f} ({row.first_ratio:.2f})  {row.all_ms:6.1f} ({row.all_ratio:.2f})"
-        )
-    print(
-        f"a running step stops in {statistics.median(stops):.1f} ms (p95 {percentile(stops, 95):.1f}) of {len(stops)}"
-    )
-    missed = [f"first chunk at {row.characters} characters" for row in rows if row.first_ratio > FIRST_BAR]
-    missed += [f"all chunks at {row.characters} characters" for row in rows if row.all_ratio > WHOLE_BAR]
-    if percentile(stops, 95) > STOP_BAR_MS:
-        missed.append("time to stop, p95")
-    return missed
-
-
-def percentile(values: list[float], percent: int) -> float:
-    """The smallest value that `percent` of all do not exceed."""
-    return sorted(values)[min(len(values) - 1, len(values) * percent // 100)]
-
-
-def main() -> int:
-    """Measure, print, and say whether all bars were reached."""
-    parser = argparse.ArgumentParser(description="First chunk and whole of hibari, against the package")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-    package, engine = Hibari(threads=options.threads), HibariEngine(threads=options.threads)
+def main(options: Options) -> int:
+    """Measure both, then the time to stop."""
+    report = Report("hibari in chunks, against the package's call for the whole sentence", options)
+    package, engine = Hibari(threads=1), HibariEngine()
     package("Warm up.")
     engine.load()
-    rows = [measure(package, engine, text, options.rounds) for text in SENTENCES]
-    stops = [stop_ms(engine, delay_ms / 1000) for delay_ms in range(2, 102, 2)]
-    missed = report(rows, stops)
-    if options.json:
-        result = {"rows": [asdict(row) for row in rows], "stop_ms": stops, "missed": missed}
-        options.json.write_text(json.dumps(result, indent=1), encoding="utf-8")
-    print("missed: " + ", ".join(missed) if missed else "all bars reached")
-    return bool(missed)
+    for text in SENTENCES:
+        note(f"{len(text)} characters …")
+        row = measure(package, engine, text, rounds=options.times(15, 2))
+        report.row("Sentences", **asdict(row))
+        report.bar(f"first chunk at {row.characters} characters", row.first_ratio, FIRST_BAR, "of the package's call")
+        report.bar(f"all chunks at {row.characters} characters", row.all_ratio, WHOLE_BAR, "of the package's call")
+    stops = [stop_ms(engine, delay_ms / 1000) for delay_ms in range(2, 102, options.times(2, 20))]
+    p95_ms = quantile(stops, 0.95)
+    report.row("A running step stops", n=len(stops), p50_ms=quantile(stops, 0.5), p95_ms=p95_ms, worst_ms=max(stops))
+    report.bar("time to stop, p95", p95_ms, STOP_BAR_MS, "ms")
+    return report.finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(parse_options(__doc__)))

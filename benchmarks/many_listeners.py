@@ -56,10 +56,8 @@ def bare() -> AbstractContextManager[Server]:
     return running([sys.executable, "-m", "benchmarks._bare"])
 
 
-def run(server: Server, *, listeners: int, speaking_s: float, is_bare: bool) -> Run:
+def run(server: Server, crowd: Crowd) -> Run:
     """Let a crowd listen to a server."""
-    host, port = server.address
-    crowd = Crowd(host, port, listeners, speaking_s, SPREAD_S, CHUNK_MS, is_bare, KEPT, PLAYER_BUFFER_MS / 1000)
     rss = server.rss()
     command = [sys.executable, "-m", "benchmarks._crowd", json.dumps(asdict(crowd))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -71,7 +69,7 @@ def run(server: Server, *, listeners: int, speaking_s: float, is_bare: bool) -> 
         heard = Impression(**json.loads(process.stdout.readline()))
         cpu_s, busy_s, wall_s = server.cpu_s() - cpu_s, _busy_s() - busy_s, time.monotonic() - began
     others_cores = max(0.0, busy_s - cpu_s - heard.cpu_s) / wall_s
-    return Run(heard, cpu_s / wall_s, cpu_s * 1000 / heard.audio_s, rss / 1024 / listeners, others_cores)
+    return Run(heard, cpu_s / wall_s, cpu_s * 1000 / heard.audio_s, rss / 1024 / crowd.listeners, others_cores)
 
 
 def _busy_s() -> float:
@@ -93,7 +91,17 @@ def main(options: Options) -> int:
     for name, server_of in (("bare", bare), ("antiphon", antiphon)) * options.times(2, 1):
         note(f"{name}: {listeners} listeners …")
         with server_of() as server:
-            one = run(server, listeners=listeners, speaking_s=speaking_s, is_bare=name == "bare")
+            crowd = Crowd(
+                *server.address,
+                listeners,
+                speaking_s,
+                SPREAD_S,
+                CHUNK_MS,
+                name == "bare",
+                KEPT,
+                PLAYER_BUFFER_MS / 1000,
+            )
+            one = run(server, crowd)
         _show(report, name, one, listeners)
         if name == "antiphon":
             runs.append(one)

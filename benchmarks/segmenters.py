@@ -1,19 +1,18 @@
 """Where do splitters cut, how fast, and how early does the first unit come?
 
-    python benchmarks/segmenters.py [--json]
-
 Compares the stock splitter, ours, and `sentencex` if it is installed, on sentences that are easy to cut in the wrong
 place; then measures what `max_buffer_delay_ms` buys for answers written at the pace of a language model.
 """
 
-import argparse
 import importlib
-import json
 import re
 import statistics
+import sys
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
+
+from benchmarks._report import Options, Report, note, parse_options
 
 from antiphon.text import AutoOptions, AutoSegmenter, StockSplitter
 
@@ -100,6 +99,7 @@ ANSWERS: Final = (
     "The weather tomorrow will be sunny with a high of 24 degrees.",
 )
 TOKENS_PER_SECOND: Final = 30
+DELAYS_MS: Final = (200, 250, 300, 400, 500, 600)
 
 
 def cases(table: str) -> list[tuple[str, list[str]]]:
@@ -140,26 +140,22 @@ def audible(pieces: list[str]) -> list[str]:
     return heard
 
 
-def compare(split: Splitter) -> dict[str, Any]:
-    """Measure one splitter: which texts it gets right, and microseconds for each sentence."""
-    every = cases(TRICKY) + cases(MORE)
-    wrong = [text for text, expected in every if audible(split(text)) != expected]
-    sentences = sum(len(expected) for _, expected in every)
-    rounds = []
-    for _ in range(20):
-        started = time.perf_counter()
-        for text, _ in every:
-            split(text)
-        rounds.append((time.perf_counter() - started) / sentences * 1e6)
-    tricky = {text for text, _ in cases(TRICKY)}
-    return {
-        "right_tricky": len(tricky) - len(tricky & set(wrong)),
-        "of_tricky": len(tricky),
-        "right": len(every) - len(wrong),
-        "of": len(every),
-        "us_per_sentence": round(min(rounds), 2),
-        "wrong": wrong,
-    }
+def compare(report: Report, name: str, split: Splitter, rounds: int) -> None:
+    """Measure one splitter: how many texts it gets right, and microseconds for each sentence."""
+    tables = {"tricky": cases(TRICKY), "every": cases(TRICKY) + cases(MORE)}
+    wrong = {text for text, expected in tables["every"] if audible(split(text)) != expected}
+    right = {table: f"{sum(text not in wrong for text, _ in texts)}/{len(texts)}" for table, texts in tables.items()}
+    us = min(_us_per_sentence(split, tables["every"]) for _ in range(rounds))
+    report.row("Splitters", splitter=name, **right, us_per_sentence=us)
+    for text in sorted(wrong):
+        report.row("Wrong", splitter=name, text=repr(text))
+
+
+def _us_per_sentence(split: Splitter, texts: list[tuple[str, list[str]]]) -> float:
+    started = time.perf_counter()
+    for text, _ in texts:
+        split(text)
+    return (time.perf_counter() - started) / sum(len(expected) for _, expected in texts) * 1e6
 
 
 def tokens(text: str) -> list[str]:
@@ -181,50 +177,30 @@ def first_unit(answer: str, delay_ms: int) -> tuple[float, bool]:
     raise AssertionError("an answer is a unit at least")
 
 
-def first_units(delay_ms: int) -> dict[str, Any]:
+def first_units(report: Report, delay_ms: int) -> None:
     """Measure what one value of `max_buffer_delay_ms` does to the first units of all answers."""
     measured = [first_unit(answer, delay_ms) for answer in ANSWERS]
-    return {
-        "max_buffer_delay_ms": delay_ms,
-        "mean_ms": round(statistics.mean(at for at, _ in measured) * 1000),
-        "worst_ms": round(max(at for at, _ in measured) * 1000),
-        "cut_in_mid_phrase": sum(cut for _, cut in measured),
-        "of": len(measured),
-    }
+    report.row(
+        f"First unit at {TOKENS_PER_SECOND} tokens/s",
+        max_buffer_delay_ms=delay_ms,
+        mean_ms=statistics.mean(at for at, _ in measured) * 1000,
+        worst_ms=max(at for at, _ in measured) * 1000,
+        cut_in_mid_phrase=f"{sum(cut for _, cut in measured)}/{len(measured)}",
+    )
 
 
-def show(report: dict[str, Any]) -> None:
-    """Print the report for people."""
-    print(f"{'splitter':<12}{'tricky':>8}{'all':>8}{'us/sentence':>13}")
-    for name, row in report["splitters"].items():
-        if row is None:
-            print(f"{name:<12} not installed")
-            continue
-        tricky, every = f"{row['right_tricky']}/{row['of_tricky']}", f"{row['right']}/{row['of']}"
-        print(f"{name:<12}{tricky:>8}{every:>8}{row['us_per_sentence']:>13}")
-    for name, row in report["splitters"].items():
-        for text in row["wrong"] if row else ():
-            print(f"  {name} is wrong on: {text!r}")
-    print(f"\nfirst unit at {TOKENS_PER_SECOND} tokens/s: max_buffer_delay_ms, mean ms, worst ms, cut in mid-phrase")
-    for row in report["first_unit"]:
-        print("{max_buffer_delay_ms:>8}{mean_ms:>8}{worst_ms:>8}{cut_in_mid_phrase:>8}/{of}".format(**row))
-
-
-def main() -> None:
-    """Run the comparison."""
-    parser = argparse.ArgumentParser(description="Compare splitters.")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    arguments = parser.parse_args()
-    splitters = {"stock": stock, "auto": auto, "sentencex": load_sentencex()}
-    report = {
-        "splitters": {name: split and compare(split) for name, split in splitters.items()},
-        "first_unit": [first_units(delay_ms) for delay_ms in (200, 250, 300, 400, 500, 600)],
-    }
-    if arguments.json:
-        print(json.dumps(report, ensure_ascii=False, indent=2))
-    else:
-        show(report)
+def main(options: Options) -> int:
+    """Compare splitters, then delays."""
+    report = Report("Where splitters cut, and when the first unit comes", options)
+    for name, split in {"stock": stock, "auto": auto, "sentencex": load_sentencex()}.items():
+        if split is None:
+            note(f"{name} is not installed")
+        else:
+            compare(report, name, split, rounds=options.times(20, 2))
+    for delay_ms in DELAYS_MS:
+        first_units(report, delay_ms)
+    return report.finish()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(parse_options(__doc__)))

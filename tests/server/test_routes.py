@@ -1,5 +1,7 @@
 import asyncio
 import threading
+import time
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -16,7 +18,8 @@ from tests.server.driving import (
     until,
 )
 
-from antiphon.engines.contract import EngineError
+from antiphon.audio.pcm import PcmChunk
+from antiphon.engines.contract import EngineError, SpeechUnit, Synthesis
 from antiphon.engines.hibari import HibariEngine
 from antiphon.engines.qwen3 import MODEL, VOICES
 from antiphon.engines.tone import ToneEngine, tone_pcm
@@ -74,6 +77,62 @@ async def test_an_engine_that_gives_no_audio_is_not_ready() -> None:
     async with application(engine) as app:
         assert await statuses(app) == (503, 503)
         assert "gave no audio" in (await app.http.get("/health")).json()["reason"]
+
+
+class CostlyEngine(ToneEngine):
+    """Says that it is cheap, and takes CPU for as long as its audio lasts, or a part of that.
+
+    Args:
+        declared: its real-time factor, as it says.
+        real: as it is.
+    """
+
+    def __init__(self, declared: float, real: float) -> None:
+        super().__init__()
+        self.info = replace(self.info, rtf=declared, step_ms=1.0)
+        self._real = real
+
+    def synthesize(self, unit: SpeechUnit) -> Any:
+        return CostlySynthesis(super().synthesize(unit), self._real)
+
+
+class CostlySynthesis:
+    """One unit of it."""
+
+    def __init__(self, inner: Synthesis, rtf: float) -> None:
+        self._inner = inner
+        self._rtf = rtf
+
+    @property
+    def exhausted(self) -> bool:
+        return self._inner.exhausted
+
+    def __next__(self) -> PcmChunk:
+        chunk = next(self._inner)
+        until_s = time.thread_time() + chunk.duration_s * self._rtf
+        while time.thread_time() < until_s:
+            pass
+        return chunk
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+@pytest.mark.parametrize(
+    ("declared", "real", "least", "most"),
+    [(0.001, 0.02, 20, 35), (0.2, 0.001, 3, 3)],
+    ids=["slower than it says", "faster than it says"],
+)
+async def test_no_more_are_admitted_than_the_engine_can_serve_here(
+    declared: float, real: float, least: int, most: int
+) -> None:
+    async with application(CostlyEngine(declared, real), workers=1) as app:
+        assert least <= app.state.speaker.scheduler.max_speaking <= most
+
+
+async def test_who_sets_a_number_gets_it() -> None:
+    async with application(CostlyEngine(0.001, 0.02), max_speaking=500) as app:
+        assert app.state.speaker.scheduler.max_speaking == 500
 
 
 class Silence:

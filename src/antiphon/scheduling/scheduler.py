@@ -54,7 +54,8 @@ class Scheduler:
         on_first_chunk: Callable[[float], None] = lambda _: None,
     ) -> None:
         workers = workers or usable_cores()
-        self.max_speaking = max_speaking or admissible(engine.info.rtf, min(workers, usable_cores()))
+        self._cores = min(workers, usable_cores())
+        self.max_speaking = max_speaking or admissible(engine.info.rtf, self._cores)
         self.lost: EngineLostError | None = None
         self._on_first_chunk = on_first_chunk
         self._policy = policy or Fifo()
@@ -87,6 +88,10 @@ class Scheduler:
             audio_s=self._audio_s,
             synthesis_s=self._synthesis_s,
         )
+
+    def admit_for(self, rtf: float) -> None:
+        """Admit as many as an engine of this real-time factor keeps gap-free here, from now on."""
+        self.max_speaking = admissible(rtf, self._cores)
 
     async def close(self) -> None:
         """Close every listener, admit no more, and wait for the steps in progress, within bounds. Idempotent."""

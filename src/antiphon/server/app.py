@@ -23,15 +23,17 @@ from antiphon.server.speech import create_speech
 from antiphon.server.state import ServerState
 from antiphon.server.stream import speech_stream
 
+# What `Invocations` reaches too: only what answers a POST, and never itself, or a request would go round in circles.
+INVOCABLE = [Route("/v1/audio/speech", create_speech, methods=["POST"])]
 ROUTES: list[BaseRoute] = [
     Route("/ping", ping, methods=["GET", "POST"]),
     Route("/health", health),
     Route("/metrics", metrics),
     Route("/v1/models", list_models),
     Route("/v1/audio/voices", list_voices),
-    Route("/v1/audio/speech", create_speech, methods=["POST"]),
+    *INVOCABLE,
     WebSocketRoute("/v1/audio/speech/stream", speech_stream),
-    Route("/invocations", Invocations()),
+    Route("/invocations", Invocations(INVOCABLE)),
 ]
 # SageMaker's default path; the image that speaks dialect 0.26 refuses it.
 BIDIRECTIONAL = WebSocketRoute("/invocations-bidirectional-stream", speech_stream)

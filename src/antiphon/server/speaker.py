@@ -1,6 +1,7 @@
 """The engine behind the server: loaded in the background, believed only once it has spoken."""
 
 import asyncio
+import time
 from collections.abc import Callable
 
 from antiphon.engines.contract import Engine, EngineError, SpeechUnit, is_stream_engine
@@ -10,7 +11,10 @@ from antiphon.scheduling import Scheduler, speak
 from antiphon.server.logs import log
 from antiphon.server.settings import ServerSettings
 
-WARM_UP_TEXT = "Ready to speak."
+# About four seconds, so that what a unit costs beside its audio weighs as it does in use.
+TRIAL_TEXT = "This is the first sentence of the day, and from now on there will be more."
+TRIALS = 3
+TRIALS_S = 0.1  # after which no further one begins
 
 
 class Speaker:
@@ -99,11 +103,26 @@ class Speaker:
             await asyncio.to_thread(self.engine.load)
 
     async def _try(self) -> None:
-        samples = 0
-        async for chunk in speak(self.scheduler.listener(), SpeechUnit(WARM_UP_TEXT)):
-            samples += chunk.samples
-        if not samples:
+        """Let the engine speak, and admit no more listeners than it can serve at the speed it has here."""
+        until_s = time.perf_counter() + TRIALS_S
+        rtf = await self._trial()
+        for _ in range(TRIALS - 1):
+            if time.perf_counter() < until_s:
+                rtf = min(rtf, await self._trial())
+        if self._settings.max_speaking is None:
+            self.scheduler.admit_for(max(rtf, self.engine.info.rtf))
+
+    async def _trial(self) -> float:
+        """Speak a sentence; this process's seconds of CPU per second of audio.
+
+        Not of the clock: on a machine that is busy for the moment it would say more about others.
+        """
+        began_s, audio_s = time.process_time(), 0.0
+        async for chunk in speak(self.scheduler.listener(), SpeechUnit(TRIAL_TEXT)):
+            audio_s += chunk.duration_s
+        if not audio_s:
             raise EngineError(f"engine {self.engine.info.name} gave no audio when it was tried")
+        return (time.process_time() - began_s) / audio_s
 
 
 def engine_options(settings: ServerSettings) -> dict[str, object]:
