@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from tests.server.driving import opened, shut
 
 import antiphon
 from antiphon import local
@@ -167,10 +168,11 @@ async def test_an_engine_that_fails_ends_the_utterance_and_not_the_voice(monkeyp
 
 
 async def test_closing_while_it_speaks_stops_synthesis(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = GatedEngine()
-    engine.release(2 + 12)  # the trial is 0.9 s
+    engine = opened(GatedEngine())
     use(monkeypatch, engine)
     connection = await transport()
+    shut(engine)
+    engine.release(2)
     await connection.send(CONFIG)
     await connection.send('{"type":"input.text","text":"' + "long " * 100 + '"}')
     await connection.send('{"type":"input.done"}')

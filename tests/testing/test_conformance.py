@@ -1,4 +1,5 @@
 import functools
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, cast
@@ -6,10 +7,17 @@ from typing import Any, cast
 import pytest
 
 from antiphon.audio.pcm import PcmChunk
-from antiphon.engines.contract import SpeechUnit, StepEngine, Synthesis, Voice
+from antiphon.engines.contract import EngineError, SpeechUnit, StepEngine, Synthesis, Voice
 from antiphon.engines.registry import create
 from antiphon.engines.tone import ToneEngine
-from antiphon.testing.conformance import ENGINE_CHECKS, ConformanceError, EngineCheck, Subject, check_engine
+from antiphon.testing.conformance import (
+    ENGINE_CHECKS,
+    ConformanceError,
+    EngineCheck,
+    Subject,
+    check_engine,
+    closes_while_a_step_runs,
+)
 from antiphon.testing.engines import HookedEngine, SlowEngine
 
 
@@ -81,7 +89,8 @@ class BrokenSynthesis:
 
     def close(self) -> None:
         self.closed = True
-        self.inner.close()
+        if self.engine.fault != "deaf to close":
+            self.inner.close()
 
 
 @pytest.mark.parametrize(
@@ -94,6 +103,7 @@ class BrokenSynthesis:
         ("takes any voice", "accepts voice no-such-voice"),
         ("goes on after close", "gives nothing more"),
         ("half a sample", "whole samples"),
+        ("deaf to close", "gives nothing more"),
         ("never the same", "says it is deterministic"),
         ("silent", "speaks"),
         ("says it has ended", "or says it has"),
@@ -102,3 +112,34 @@ class BrokenSynthesis:
 def test_a_broken_promise_is_found(fault: str, message: str) -> None:
     with pytest.raises(ConformanceError, match=message):
         check_engine(Broken(fault))
+
+
+def test_a_step_that_begins_after_close_is_found_however_fast_the_engine_is() -> None:
+    with pytest.raises(ConformanceError, match="ends soon after"):
+        closes_while_a_step_runs(Subject(Broken("deaf to close"), timeout_s=0.1))
+
+
+def test_a_step_that_never_ends_is_reported_and_not_waited_for() -> None:
+    gate = threading.Event()
+
+    class Stuck(HookedEngine):
+        def before_step(self, index: int, closed: threading.Event) -> None:
+            if index == 5:  # a short unit has fewer
+                gate.wait()
+
+    try:
+        with pytest.raises(ConformanceError, match="ends soon after"):
+            closes_while_a_step_runs(Subject(Stuck(), texts=("Aye.", "No."), timeout_s=0.05))
+    finally:
+        gate.set()
+
+
+def test_an_error_of_a_step_that_was_closed_is_found() -> None:
+    class Sore(HookedEngine):
+        def before_step(self, index: int, closed: threading.Event) -> None:
+            if index == 5:  # a short unit has fewer
+                closed.wait()
+                raise EngineError("closed")
+
+    with pytest.raises(ConformanceError, match="ends without an error"):
+        closes_while_a_step_runs(Subject(Sore(), texts=("Aye.", "No.")))

@@ -45,7 +45,10 @@ class OutputQueue:
 
     def __init__(self, dialect: Dialect, limits: Limits) -> None:
         self._dialect = dialect
+        # Full at one mark, and until all have fallen to a quarter: a driver that pauses and resumes a socket should
+        # not do so for every unit.
         self._high = (limits.max_pending_units, limits.max_pending_chars, limits.max_pending_replies)
+        self._low = tuple(high // 4 + 1 for high in self._high)
         self._items: deque[QueuedUnit | ServerMessage | CloseCause] = deque()
         self._unprepared: deque[QueuedUnit] = deque()
         self._prepared = 0
@@ -164,8 +167,5 @@ class OutputQueue:
             self._chars += sign * (len(item.message) if isinstance(item, ErrorMessage) else 0)
 
     def _update_full(self) -> None:
-        levels = zip((self._units, self._chars, self._replies), self._high, strict=True)
-        # Full at one mark, and until all have fallen to a quarter: a driver that pauses and resumes a socket
-        # should not do so for every unit.
-        divisor = 4 if self.full else 1
-        self.full = any(level > high // 4 if divisor == 4 else level >= high for level, high in levels)
+        units, chars, replies = self._low if self.full else self._high
+        self.full = self._units >= units or self._chars >= chars or self._replies >= replies
