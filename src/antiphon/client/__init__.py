@@ -15,7 +15,7 @@ from antiphon.client.errors import (
     TooManyUtterancesError,
     VoiceClosedError,
 )
-from antiphon.client.events import Audio, Event, Finished, UnitDone, UnitStarted
+from antiphon.client.events import Audio, Event, Finished, UnitDone, UnitSkipped, UnitStarted
 from antiphon.client.options import SpeechOptions
 from antiphon.client.player import Player
 from antiphon.client.recorder import WavRecorder
@@ -52,6 +52,7 @@ __all__ = [
     "TextSource",
     "TooManyUtterancesError",
     "UnitDone",
+    "UnitSkipped",
     "UnitStarted",
     "Utterance",
     "Voice",

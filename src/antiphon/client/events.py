@@ -1,4 +1,9 @@
-"""What an utterance tells its listener, in order: units, each with its audio, and the end."""
+"""What an utterance tells its listener, in order: units, each with its audio, and the end.
+
+Each unit is either started, heard and done, or skipped: `UnitStarted`, any number of `Audio`, `UnitDone`; or
+`UnitSkipped` alone. Units come in the order in which they were written, then `Finished`. An utterance that fails ends
+with an exception instead.
+"""
 
 from dataclasses import dataclass
 
@@ -7,7 +12,7 @@ from antiphon.client.statistics import Statistics
 
 @dataclass(frozen=True, slots=True)
 class UnitStarted:
-    """A unit begins to be spoken. One that came to nothing, such as text without words, never does.
+    """A unit begins to be spoken.
 
     Attributes:
         index: counts the units of the utterance, from 0.
@@ -57,10 +62,27 @@ class UnitDone:
 
 
 @dataclass(frozen=True, slots=True)
+class UnitSkipped:
+    """The server found nothing to say in a unit, such as punctuation alone; it is no error, and there is no audio.
+
+    Attributes:
+        index: as in `UnitStarted`.
+        text: as in `UnitStarted`.
+        start: as in `UnitStarted`.
+        end: as in `UnitStarted`.
+    """
+
+    index: int
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
     """The utterance is complete; the last event."""
 
     statistics: Statistics
 
 
-type Event = UnitStarted | Audio | UnitDone | Finished
+type Event = UnitStarted | Audio | UnitDone | UnitSkipped | Finished

@@ -1,6 +1,8 @@
 """The same client for programs without an event loop: it runs one, in a thread of its own."""
 
 import asyncio
+import atexit
+import sys
 import threading
 from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import CancelledError, Future
@@ -20,16 +22,24 @@ from antiphon.client.utterance import Utterance as _AsyncUtterance
 from antiphon.protocol.client_session import KEEPALIVE_S, RESPONSE_TIMEOUT_S
 from antiphon.text.auto import AutoOptions
 
+# What connections get to close in, when the program ends with some open.
+EXIT_TIMEOUT_S = 5.0
+
 
 class _LoopThread:
-    """An event loop in a daemon thread."""
+    """An event loop in a daemon thread.
+
+    Generators outlive the programs that drop them: Python closes them when it ends, when daemon threads stand still
+    already, or in whatever thread it collects garbage, be it this one. So nothing that closes may wait there.
+    """
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._lock = threading.Lock()
-        self._closing = False
+        self._lock = threading.RLock()  # garbage may be collected, and a generator closed, while it is held
+        self._closing = self._exiting = False
         self._thread = threading.Thread(target=self._run, name="antiphon-client", daemon=True)
         self._thread.start()
+        atexit.register(self._close_at_exit)
 
     def call[T](self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine there and wait for its result; a `KeyboardInterrupt` here cancels it there."""
@@ -46,22 +56,47 @@ class _LoopThread:
         """Run a coroutine there, meanwhile."""
         with self._lock:
             # What is started before the loop is told to stop is cancelled then, and so nobody waits for ever.
-            if not self._closing:
+            if not (self._closing or sys.is_finalizing()):
                 return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         coroutine.close()
         raise _closed()
 
-    def close(self) -> None:
-        """Stop the loop and wait for the thread; idempotent."""
+    def settle(self, closing: Coroutine[Any, Any, None]) -> None:
+        """`call` what closes something, unless everything is closed; does not wait where it cannot."""
+        with suppress(VoiceClosedError):
+            if self._is_here:
+                self.start(closing)
+            else:
+                self.call(closing)
+
+    def close(self, timeout_s: float | None = None) -> None:
+        """Stop the loop, which cancels what it still does, and wait for the thread where one can; idempotent."""
         with self._lock:
             if not self._closing:
                 self._closing = True
                 self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
+        if not (self._is_here or sys.is_finalizing()):
+            self._thread.join(timeout_s)
+            atexit.unregister(self._close_at_exit)
+
+    @property
+    def _is_here(self) -> bool:
+        return threading.get_ident() == self._thread.ident
+
+    def _close_at_exit(self) -> None:
+        self._exiting = True
+        self.close(EXIT_TIMEOUT_S)
 
     def _run(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            runner.get_loop().run_forever()
+        runner = asyncio.Runner(loop_factory=lambda: self._loop)
+        runner.get_loop().run_forever()
+        try:
+            runner.close()
+        except RuntimeError:
+            # Python 3.12 starts no thread any more when it ends, not even the one in which asyncio would wait for the
+            # threads of its executor; those have ended by then, and everything else is closed.
+            if not self._exiting:
+                raise
 
 
 class Utterance:
@@ -115,8 +150,7 @@ class Utterance:
 
     def close(self) -> None:
         """Drop what is not spoken yet; idempotent."""
-        with suppress(VoiceClosedError):
-            self._loop.call(self._utterance.aclose())
+        self._loop.settle(self._utterance.aclose())
 
 
 class Voice:
@@ -156,8 +190,7 @@ class Voice:
     def close(self) -> None:
         """Close the connection and end the thread; idempotent."""
         try:
-            with suppress(VoiceClosedError):
-                self._loop.call(self._voice.aclose())
+            self._loop.settle(self._voice.aclose())
         finally:
             self._loop.close()
 

@@ -41,6 +41,8 @@ type Opener = Callable[[str, ConnectOptions], Awaitable[Transport]]
 _SCHEME = re.compile(r"(?P<scheme>[a-z][a-z0-9+-]*):(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
 _HTTP = {"http": "ws", "https": "wss"}
 _WEBSOCKET = ("ws", "wss")
+# Of a target without its colon.
+_ALMOST_SCHEME = re.compile(r"(?P<scheme>wss?|https?)//", re.IGNORECASE)
 
 
 def _imported_when_used(module: str, name: str) -> Opener:
@@ -113,7 +115,10 @@ def _refuse_scheme_less(target: str) -> NoReturn:
         raise TargetError(f"the target is empty; targets begin with {_known()}")
     if "@" in target:
         raise TargetError(f"the target has no scheme; targets begin with {_known()}")
-    raise TargetError(f"the target {target!r} has no scheme: did you mean ws://{target.lstrip('/')} ?")
+    almost = _ALMOST_SCHEME.match(target)
+    scheme = almost["scheme"].lower() if almost else "ws"
+    meant = f"{_HTTP.get(scheme, scheme)}://{target[almost.end() if almost else 0 :].lstrip('/')}"
+    raise TargetError(f"the target {target!r} has no scheme: did you mean {meant} ?")
 
 
 def _complete_websocket(target: str) -> str:

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from antiphon.client.errors import BacklogError, GenerationError, SessionRefusedError, SpeechError, VoiceClosedError
-from antiphon.client.events import Audio, Event, Finished, UnitDone, UnitStarted
+from antiphon.client.events import Audio, Event, Finished, UnitDone, UnitSkipped, UnitStarted
 from antiphon.client.link import Link
 from antiphon.client.sources import TextSource, tokens
 from antiphon.client.statistics import Meter, Statistics
@@ -14,6 +14,7 @@ from antiphon.protocol.client_events import (
     ClientEvent,
     SpeechAudio,
     SpeechDone,
+    SpeechSkipped,
     SpeechStarted,
     UtteranceDone,
     UtteranceFailed,
@@ -202,6 +203,9 @@ class Utterance:
                 unit = self._units.pop(index)
                 self._meter.unit_done(busy_s)
                 self._put(UnitDone(index, unit.start, unit.end, busy_s))
+            case SpeechSkipped(unit=index):
+                unit = self._units.pop(index)
+                self._put(UnitSkipped(index, unit.text, unit.start, unit.end))
             case UtteranceDone():
                 self._outcome = VoiceClosedError("the utterance is over")
                 self._put(Finished(self._meter.read()))

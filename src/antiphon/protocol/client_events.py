@@ -35,7 +35,7 @@ class SpeechAudio:
 
 @dataclass(frozen=True, slots=True)
 class SpeechDone:
-    """A unit is complete. One that came to nothing, such as text without words, was never started.
+    """All audio of the unit that started last has been reported.
 
     Attributes:
         busy_s: how long the server worked on it, as seen from here: from when it could begin to its last audio.
@@ -44,6 +44,14 @@ class SpeechDone:
     utterance: int
     unit: int
     busy_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechSkipped:
+    """The server found nothing to say in a unit, such as punctuation alone, and never started it."""
+
+    utterance: int
+    unit: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,4 +90,6 @@ class SessionFailed:
     refused: bool
 
 
-type ClientEvent = SpeechStarted | SpeechAudio | SpeechDone | UtteranceDone | UtteranceFailed | SessionFailed
+type ClientEvent = (
+    SpeechStarted | SpeechAudio | SpeechDone | SpeechSkipped | UtteranceDone | UtteranceFailed | SessionFailed
+)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from antiphon.protocol.messages import AudioStart, SessionConfig, SessionDone
+from antiphon.protocol.messages import AudioDone, AudioStart, SessionConfig, SessionDone
 
 
 @dataclass(slots=True, eq=False)
@@ -55,6 +55,7 @@ class Flush:
         sample_rate: of its audio, once it has started.
         odd_byte: half a sample that waits for its other half.
         audio_at: when its last audio came.
+        failed: the server says that what it sent of it is not to be used.
     """
 
     index: int
@@ -64,6 +65,11 @@ class Flush:
     sample_rate: int | None = None
     odd_byte: bytes = b""
     audio_at: float | None = None
+    failed: bool = False
+
+    def busy_s(self, free_at: float, now: float) -> float:
+        """How long the server, free since `free_at`, worked on what is over `now`."""
+        return (now if self.audio_at is None else self.audio_at) - max(self.sent_at, free_at)
 
 
 class Ledger:
@@ -97,7 +103,7 @@ class Ledger:
         """What the server works on."""
         return self._entries[0] if self._entries else None
 
-    def find(self, message: AudioStart | SessionDone) -> Flush | None:
+    def find(self, message: AudioStart | AudioDone | SessionDone) -> Flush | None:
         """The flush that a message is about; the oldest one when it does not say."""
         if "utterance_index" not in message.model_fields_set:
             return next(self.flushes, None)

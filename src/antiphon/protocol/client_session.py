@@ -15,12 +15,15 @@ from antiphon.protocol.client_events import (
     SessionFailed,
     SpeechAudio,
     SpeechDone,
+    SpeechSkipped,
     SpeechStarted,
     UtteranceDone,
     UtteranceFailed,
 )
 from antiphon.protocol.client_ledger import Configured, Flush, Ledger, Utterance
+from antiphon.protocol.client_text import encodable
 from antiphon.protocol.messages import (
+    AudioDone,
     AudioStart,
     ErrorMessage,
     InputDone,
@@ -41,6 +44,11 @@ RESPONSE_TIMEOUT_S = 120.0
 """How long a server that owes speech may say nothing; a cold GPU compiles for more than a minute."""
 
 _GENERATION_ERROR = "Generation failed"
+_NO_WORDS = "the server reports a failure and does not say of what"
+
+# Of `AudioStart`: what was asked for, or nothing; and more than any device plays.
+_FORMATS = frozenset({"", "pcm"})
+_SAMPLE_RATES = range(1, 768_001)
 
 
 class ClientSession:
@@ -145,7 +153,7 @@ class ClientSession:
         try:
             parsed = parse_server_message(message)
         except MalformedMessageError as error:
-            return [SessionFailed(str(error), refused=False)]
+            return [_fault(str(error))]
         handler = _HANDLERS.get(type(parsed))
         events = handler(self, parsed, now) if handler else []
         self._pump(now)
@@ -164,8 +172,7 @@ class ClientSession:
         if now >= self._sent_at + self._keepalive_s:
             self._keep_alive(now)
         if self._ledger.owed and now >= self._heard_at + self._response_timeout_s:
-            silence = f"the server owes speech and has been silent for {self._response_timeout_s:g} s"
-            return [SessionFailed(silence, refused=False)]
+            return [_fault(f"the server owes speech and has been silent for {self._response_timeout_s:g} s")]
         return []
 
     # Sending.
@@ -176,7 +183,7 @@ class ClientSession:
             unit, text = utterance.waiting.popleft()
             utterance.at_server += 1
             self.waiting_characters -= len(text)
-            self._send(InputText(text=_encodable(text)).to_json(), now)
+            self._send(InputText(text=encodable(text)).to_json(), now)
             self._flush(utterance, unit, now)
 
     def _next_to_send(self) -> Utterance | None:
@@ -218,26 +225,29 @@ class ClientSession:
 
     def _on_start(self, message: AudioStart, now: float) -> list[ClientEvent]:
         flush = self._ledger.find(message)
-        self._speaking = flush
         if flush is None:
-            return []
+            return [_fault("the server speaks what it was not asked to")]
+        self._speaking = flush
         events = self._settle_before(flush, now)
         utterance = flush.utterance
         if utterance is None or utterance.dropped:
             return events
-        if message.sample_rate is None or message.sample_rate <= 0:
-            self._drop(utterance)
-            failure = "the server does not say the sample rate of its audio"
-            return [*events, UtteranceFailed(utterance.id, flush.unit, failure)]
+        if message.format not in _FORMATS:
+            return [*events, _fault("the server sends audio in another format than PCM, which was asked for")]
+        sample_rate = message.sample_rate or 0
+        if sample_rate not in _SAMPLE_RATES:
+            return [*events, *self._fail(flush, "the server does not say the sample rate of its audio")]
         # A server that splits a unit after all starts it once for each part; for the caller it is one.
         if flush.sample_rate is None:
-            events.append(SpeechStarted(utterance.id, flush.unit, message.sample_rate))
-        flush.sample_rate = message.sample_rate
+            events.append(SpeechStarted(utterance.id, flush.unit, sample_rate))
+        flush.sample_rate = sample_rate
         return events
 
     def _on_audio(self, data: bytes, now: float) -> list[ClientEvent]:
         flush = self._speaking
-        if flush is None or flush.sample_rate is None or flush.utterance is None or flush.utterance.dropped:
+        if flush is None:
+            return [_fault("the server sends audio and does not say of what")] if data else []
+        if flush.sample_rate is None or flush.utterance is None or flush.utterance.dropped:
             return []
         data = flush.odd_byte + data
         whole = len(data) & ~1
@@ -246,6 +256,13 @@ class ClientSession:
             return []
         flush.audio_at = now
         return [SpeechAudio(flush.utterance.id, flush.unit, data[:whole], flush.sample_rate)]
+
+    def _on_audio_done(self, message: AudioDone, _now: float) -> list[ClientEvent]:
+        # An error message that says why comes before it; should it come after, or not at all, `_end` is in time.
+        flush = self._ledger.find(message)
+        if flush is not None and message.error:
+            flush.failed = True
+        return []
 
     def _on_done(self, message: SessionDone, now: float) -> list[ClientEvent]:
         flush = self._ledger.find(message)
@@ -256,18 +273,22 @@ class ClientSession:
         return events + self._end(flush, now)
 
     def _on_error(self, message: ErrorMessage, _now: float) -> list[ClientEvent]:
+        words = message.message.strip() or _NO_WORDS
         refusal = self._ledger.oldest
-        if isinstance(refusal, Configured) and not message.message.startswith(_GENERATION_ERROR):
-            return self._on_refusal(refusal, message.message)
+        if isinstance(refusal, Configured) and not words.startswith(_GENERATION_ERROR):
+            return self._on_refusal(refusal, words)
         flush = self._speaking or next(self._ledger.flushes, None)
         if flush is None:
-            self.last_error = message.message
+            self.last_error = words
             return []
-        if flush.utterance is None or flush.utterance.dropped:
+        return self._fail(flush, words)
+
+    def _fail(self, flush: Flush, message: str) -> list[ClientEvent]:
+        utterance = flush.utterance
+        if utterance is None or utterance.dropped:
             return []
-        self._drop(flush.utterance)
-        partial = flush.audio_at is not None
-        return [UtteranceFailed(flush.utterance.id, flush.unit, message.message, partial_audio=partial)]
+        self._drop(utterance)
+        return [UtteranceFailed(utterance.id, flush.unit, message, partial_audio=flush.audio_at is not None)]
 
     def _on_refusal(self, refusal: Configured, message: str) -> list[ClientEvent]:
         """A config was refused: the server goes on with the one before, which is not what was asked for."""
@@ -290,14 +311,18 @@ class ClientSession:
     def _end(self, flush: Flush, now: float) -> list[ClientEvent]:
         if self._speaking is flush:
             self._speaking = None
-        began_at = max(flush.sent_at, self._free_at)
-        self._free_at = now
+        free_at, self._free_at = self._free_at, now
         utterance = flush.utterance
         if utterance is None or utterance.dropped:
             return []
+        if flush.failed:
+            return self._fail(flush, _NO_WORDS)
+        if flush.odd_byte:
+            return [_fault("the server's audio ends within a sample")]
         utterance.at_server -= 1
-        busy_s = (now if flush.audio_at is None else flush.audio_at) - began_at
-        return [SpeechDone(utterance.id, flush.unit, busy_s), *self._complete(utterance)]
+        skipped = flush.sample_rate is None
+        done = SpeechDone(utterance.id, flush.unit, flush.busy_s(free_at, now))
+        return [SpeechSkipped(utterance.id, flush.unit) if skipped else done, *self._complete(utterance)]
 
     def _complete(self, utterance: Utterance) -> list[ClientEvent]:
         if not utterance.complete or self._utterances.pop(utterance.id, None) is None:
@@ -311,13 +336,13 @@ class ClientSession:
         self._utterances.pop(utterance.id, None)
 
 
-def _encodable(text: str) -> str:
-    """Join surrogate pairs that arrived in halves and replace lone ones, which UTF-8 cannot carry."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+def _fault(message: str) -> SessionFailed:
+    return SessionFailed(message, refused=False)
 
 
 _HANDLERS: dict[type, Callable[[ClientSession, Any, float], list[ClientEvent]]] = {
     AudioStart: ClientSession._on_start,  # noqa: SLF001 - a dispatch table of the class's own methods
+    AudioDone: ClientSession._on_audio_done,  # noqa: SLF001
     SessionDone: ClientSession._on_done,  # noqa: SLF001
     ErrorMessage: ClientSession._on_error,  # noqa: SLF001
 }
