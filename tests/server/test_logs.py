@@ -1,4 +1,5 @@
 import asyncio
+import errno
 import gc
 import json
 import logging
@@ -7,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from tests.server.driving import served, settings
 
-from antiphon.server.logs import configure_logging, log, on_loop_error
+from antiphon.server.logs import EXHAUSTION_INTERVAL_S, OF_CLIENTS, LoopErrors, configure_logging, log
 
 pytestmark = pytest.mark.anyio
 
@@ -61,18 +62,18 @@ async def test_what_nobody_awaited_is_logged_without_its_words(capsys: pytest.Ca
     assert [entry.get("exception") for entry in entries] == ["ValueError", "ValueError", None]
     assert any(place.endswith("fails") for place in entries[1]["trace"])
     assert entries[2]["report"] == "Task was destroyed but it is pending!"
-    assert asyncio.get_running_loop().get_exception_handler() is not on_loop_error
+    assert not isinstance(asyncio.get_running_loop().get_exception_handler(), LoopErrors)
 
 
 def test_json_logs_are_one_object_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logging(settings(log_format="json"))
     log.info("server.ready", url="http://x", sessions=3)
-    logging.getLogger("uvicorn.error").warning("Invalid HTTP request received.")
+    logging.getLogger("uvicorn.error").warning("Exceeded concurrency limit.")
     ours, theirs = map(json.loads, capsys.readouterr().err.splitlines())
     assert ours.pop("timestamp")
     assert ours == {"event": "server.ready", "level": "info", "url": "http://x", "sessions": 3}
     assert theirs["level"] == "warning"
-    assert theirs["event"] == "Invalid HTTP request received."
+    assert theirs["event"] == "Exceeded concurrency limit."
 
 
 def test_the_level_is_that_of_the_settings(capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,3 +88,35 @@ def test_a_program_that_does_not_configure_logging_sees_warnings_only(capsys: py
     logging.getLogger().handlers[:] = []
     log.info("engine.ready", engine="tone")
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(("log_level", "seen"), [("debug", True), ("info", False)])
+def test_what_clients_do_wrong_is_for_debugging(log_level: str, seen: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging(settings(log_level=log_level, log_format="json"))
+    for message in OF_CLIENTS:
+        logging.getLogger("uvicorn.error").warning(message)
+    levels = [json.loads(line)["level"] for line in capsys.readouterr().err.splitlines()]
+    assert levels == (["debug"] * len(OF_CLIENTS) if seen else [])
+
+
+def test_work_that_the_end_cut_off_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging(settings(log_format="json"))
+    for error in (asyncio.CancelledError(), ValueError()):
+        logging.getLogger("uvicorn.error").error("Exception in ASGI application\n", exc_info=error)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert json.loads(line)["exception"] == "ValueError"
+
+
+async def test_descriptors_running_out_are_reported_now_and_then(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure_logging(settings(log_format="json"))
+    loop, report = asyncio.get_running_loop(), LoopErrors()
+    context = {"message": "socket.accept() out of system resource", "exception": OSError(errno.EMFILE, "Too many")}
+    for _ in range(1000):
+        report(loop, context)
+    now = loop.time() + EXHAUSTION_INTERVAL_S
+    monkeypatch.setattr(loop, "time", lambda: now)
+    report(loop, context)
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [(line["event"], line["reason"]) for line in lines] == [("server.no_descriptors", "Too many")] * 2

@@ -89,6 +89,18 @@ async def test_a_ready_file_that_cannot_be_written_ends_the_server(tmp_path: Pat
     with pytest.raises(ServeError, match="cannot write the ready file"):
         async with asyncio.timeout(10):
             await serve(app, listen(settings()), tmp_path / "nowhere" / "ready")
+    assert not app.state.server.speaker.ready
+
+    engine = GatedEngine()
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    running = asyncio.create_task(serve(create_app(settings(), engine), listen(settings()), folder / "ready"))
+    await until(lambda: engine.steps_started)
+    folder.rmdir()
+    engine.open()
+    with pytest.raises(ServeError, match="cannot write the ready file"):
+        async with asyncio.timeout(10):
+            await running
 
 
 async def test_an_engine_that_cannot_speak_ends_the_server() -> None:
@@ -202,7 +214,7 @@ async def test_a_second_signal_ends_the_server_at_once() -> None:
         async with asyncio.timeout(5):
             await server.running
         assert time.monotonic() - begun < 2
-        await closed(client)
+        assert await closed(client) == CUT_OFF
 
 
 async def test_a_deaf_session_cannot_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,15 +1,16 @@
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 from pydantic_settings import EnvSettingsSource
 
 from antiphon.engines.contract import EngineError
 from antiphon.engines.hibari.engine import MAX_PAUSE_MS, MIN_PAUSE_MS
 from antiphon.engines.registry import create
 from antiphon.server.app import create_app
-from antiphon.server.settings import ServerSettings, SettingsError
+from antiphon.server.settings import ServerSettings, SettingsError, unknown_variables
 from antiphon.server.speaker import engine_options
 
 
@@ -48,10 +49,39 @@ def test_the_environment_is_read_once_and_by_load_only(monkeypatch: pytest.Monke
 
 def test_an_empty_variable_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTIPHON_PORT", "")
-    monkeypatch.setenv("ANTIPHON_API_KEY", "")
+    monkeypatch.setenv("ANTIPHON_HOST", "")
     settings = ServerSettings.load()
     assert settings.port == 8080
+    assert settings.host == "127.0.0.1"
     assert settings.bearer_key() is None
+
+
+@pytest.mark.parametrize("name", ["ANTIPHON_API_KEY", "antiphon_api_key"])
+@pytest.mark.parametrize("value", ["", " \n"])
+def test_an_empty_key_is_not_no_key(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError, match="ANTIPHON_API_KEY is blank; set one, or unset the variable"):
+        ServerSettings.load()
+
+
+@pytest.mark.parametrize("key", ["schlüssel", "two words", "line\nbreak", "tab\there", "\x7f", "“quoted”"])
+def test_a_key_that_no_client_could_send_is_refused(key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "key"
+    path.write_text(key, encoding="utf-8")
+    with pytest.raises(SettingsError, match="visible ASCII characters"):
+        create_app(ServerSettings.load(engine="tone", api_key_file=path))
+    monkeypatch.setenv("ANTIPHON_API_KEY", key)
+    with pytest.raises(SettingsError, match="visible ASCII characters"):
+        create_app(ServerSettings.load(engine="tone"))
+
+
+def test_a_variable_that_nothing_reads_is_found_with_the_nearest_that_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.upper().startswith("ANTIPHON_")]:
+        monkeypatch.delenv(name)
+    for name in ("PORT", "API_KEY", "CONFIG", "CACHE_DIR", "STATE_DIR", "PYTHON", "UV", "PROT", "QQQQQ"):
+        monkeypatch.setenv(f"ANTIPHON_{name}", "1")
+    monkeypatch.setenv("antiphon_engine", "tone")
+    assert unknown_variables() == [("ANTIPHON_PROT", "ANTIPHON_PORT"), ("ANTIPHON_QQQQQ", None)]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +107,15 @@ def test_a_file_that_is_no_toml_is_named(tmp_path: Path, content: str | bytes) -
 
 @pytest.mark.parametrize(
     "given",
-    [{"port": -1}, {"workers": 0}, {"max_connections": 0}, {"chunk_ms": 5}, {"dialect": "0.29"}, {"nonsense": 1}],
+    [
+        {"port": -1},
+        {"host": ""},
+        {"workers": 0},
+        {"max_connections": 0},
+        {"chunk_ms": 5},
+        {"dialect": "0.29"},
+        {"nonsense": 1},
+    ],
 )
 def test_values_have_bounds(given: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
@@ -92,17 +130,16 @@ def test_a_key_comes_from_a_file_before_the_environment(tmp_path: Path, monkeypa
     assert ServerSettings.load(api_key_file=path).bearer_key() == "from-file"
 
 
-def test_a_key_that_cannot_be_had_stops_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_cannot_be_had_stops_the_server(tmp_path: Path) -> None:
     path = tmp_path / "key"
     settings = ServerSettings.load(engine="tone", api_key_file=path)
     with pytest.raises(SettingsError, match="cannot read the bearer key"):
         create_app(settings)
     path.write_text(" \n")
-    with pytest.raises(SettingsError, match="is empty"):
-        create_app(settings)
-    monkeypatch.setenv("ANTIPHON_API_KEY", "  ")
     with pytest.raises(SettingsError, match="is blank"):
-        create_app(ServerSettings.load(engine="tone"))
+        create_app(settings)
+    with pytest.raises(SettingsError, match="is blank"):
+        create_app(ServerSettings(engine="tone", api_key=SecretStr(" ")))
 
 
 def test_a_key_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,8 @@ class BearerKey:
         await refusal(scope, receive, send)
 
     def _admits(self, scope: Scope) -> bool:
-        given: bytes = dict(scope["headers"]).get(b"authorization", b"")
-        scheme, _, key = given.partition(b" ")
+        given: list[bytes] = [value for name, value in scope["headers"] if name == b"authorization"]
+        if len(given) != 1:  # of two, who comes before us may have looked at the other
+            return False
+        scheme, _, key = given[0].partition(b" ")
         return scheme.lower() == b"bearer" and hmac.compare_digest(key.strip(), self._key)

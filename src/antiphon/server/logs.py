@@ -5,6 +5,7 @@ own logging lets through, and `configure_logging` is for the server's process al
 """
 
 import asyncio
+import errno
 import logging
 import sys
 import traceback
@@ -16,6 +17,10 @@ import structlog
 from antiphon.server.settings import ServerSettings
 
 _NAME = "antiphon"
+OUT_OF_DESCRIPTORS = {errno.EMFILE, errno.ENFILE}
+EXHAUSTION_INTERVAL_S = 10.0
+# What uvicorn and asyncio warn of, though it is clients that do it, as often as they like.
+OF_CLIENTS = ("Invalid HTTP request received.", "Unsupported upgrade request.", "socket.send() raised exception.")
 
 
 def wordless(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
@@ -59,18 +64,52 @@ log: structlog.stdlib.BoundLogger = structlog.wrap_logger(
 )
 
 
-def on_loop_error(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log what nobody awaited; an event loop's exception handler.
+class LoopErrors:
+    """Logs what nobody awaited; an event loop's exception handler.
 
     Of asyncio's own message only that of a report without exception is kept: others quote a callback's arguments.
     """
-    error = context.get("exception")
-    log.error("loop.error", exc_info=error, **({} if error else {"report": context["message"]}))
+
+    def __init__(self) -> None:
+        self._quiet_until = 0.0
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Log one report."""
+        error = context.get("exception")
+        if isinstance(error, OSError) and error.errno in OUT_OF_DESCRIPTORS:
+            self._on_exhaustion(loop, error)
+        else:
+            log.error("loop.error", exc_info=error, **({} if error else {"report": context["message"]}))
+
+    def _on_exhaustion(self, loop: asyncio.AbstractEventLoop, error: OSError) -> None:
+        """Say it now and then: asyncio reports each of its attempts to accept a connection."""
+        if loop.time() >= self._quiet_until:
+            self._quiet_until = loop.time() + EXHAUSTION_INTERVAL_S
+            log.error("server.no_descriptors", reason=error.strerror, hint="raise the limit of open files (ulimit -n)")
+
+
+class _Faults(logging.Filter):
+    """Keeps what a library calls a fault and is none out of sight: what clients do, and work that the end cut off."""
+
+    def __init__(self, level: int) -> None:
+        super().__init__()
+        self._level = level
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Pass a client's doing as debug, and no cancellation."""
+        if record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError):
+            return False
+        if record.msg not in OF_CLIENTS:
+            return True
+        record.levelno, record.levelname = logging.DEBUG, "DEBUG"
+        return self._level <= logging.DEBUG
 
 
 def configure_logging(settings: ServerSettings) -> None:
     """Write this process's logs to standard error, as `settings` say."""
+    level = logging.getLevelNamesMapping()[settings.log_level.upper()]
     handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(_Faults(level))
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[
@@ -82,7 +121,6 @@ def configure_logging(settings: ServerSettings) -> None:
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, _renderer(settings)],
         )
     )
-    level = logging.getLevelNamesMapping()[settings.log_level.upper()]
     # The libraries' own news, such as uvicorn's of every connection, would only repeat ours.
     logging.basicConfig(handlers=[handler], level=max(logging.WARNING, level), force=True)
     logging.getLogger(_NAME).setLevel(level)

@@ -13,10 +13,12 @@ from types import FrameType
 import uvicorn
 from starlette.applications import Starlette
 
+from antiphon.server.descriptors import most_connections
 from antiphon.server.http_protocol import BoundedProtocol
-from antiphon.server.logs import configure_logging, log, on_loop_error
-from antiphon.server.settings import ServerSettings
+from antiphon.server.logs import LoopErrors, configure_logging, log
+from antiphon.server.settings import ServerSettings, unknown_variables
 from antiphon.server.state import CLOSING_TIME_S, ServerState
+from antiphon.server.websocket_protocol import BoundedWebSocket
 
 __all__ = ["ServeError", "configure_logging", "listen", "serve"]
 
@@ -24,6 +26,8 @@ __all__ = ["ServeError", "configure_logging", "listen", "serve"]
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024 + 1024
 PING_INTERVAL_S = 20.0
 BACKLOG = 1024
+# asyncio takes so many connections at once off the queue, and tries as often when there are no descriptors left.
+ACCEPTED_AT_ONCE = 8
 # Beside `max_connections`, which counts WebSockets.
 HTTP_CONNECTIONS = 1024
 
@@ -33,7 +37,7 @@ class ServeError(Exception):
 
 
 class _Server(uvicorn.Server):
-    """Drains on SIGTERM and SIGINT before it stops; a second signal stops it at once."""
+    """Drains on SIGTERM and SIGINT before it stops; a second signal leaves time for close frames only."""
 
     def __init__(self, config: uvicorn.Config, state: ServerState) -> None:
         super().__init__(config)
@@ -44,17 +48,30 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
+        for sock in sockets or ():
+            # asyncio has made its number the length of the kernel's queue as well.
+            sock.listen(BACKLOG)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - uvicorn's signature
         # Not remembered for re-raising: a drained server has exited as it was asked to, with status 0.
-        if self._loop is None or self._state.draining:
+        if self._loop is None:
             self.should_exit = self.force_exit = True
-            return
-        self._state.draining = True
-        self._loop.call_soon_threadsafe(self._begin_drain, signal.Signals(sig).name)
+        elif self._state.draining:
+            self._loop.call_soon_threadsafe(self._cut_short)
+        else:
+            self._state.draining = True
+            self._loop.call_soon_threadsafe(self._begin_drain, signal.Signals(sig).name)
 
     def _begin_drain(self, why: str) -> None:
         self._drain = asyncio.get_running_loop().create_task(self._drain_then_exit(why))
+
+    def _cut_short(self) -> None:
+        for session in list(self._state.sessions):
+            session.cut_off()
+        asyncio.get_running_loop().call_later(CLOSING_TIME_S, self._stop)
+
+    def _stop(self) -> None:
+        self.should_exit = self.force_exit = True
 
     async def _drain_then_exit(self, why: str) -> None:
         timeout_s = self._state.settings.drain_timeout_s
@@ -104,19 +121,27 @@ async def serve(app: Starlette, sock: socket.socket, ready_file: Path | None = N
 
     Args:
         app: from `create_app`.
-        sock: from `listen`.
+        sock: from `listen`; closed at the end.
         ready_file: written, as JSON with ``url`` and ``pid``, once the server can speak; one from before is removed.
 
     Raises:
-        ServeError: the engine cannot speak, or the file cannot be written.
+        ServeError: the engine cannot speak, or the file cannot be written; before anything is loaded if the folder is
+            not there.
     """
+    with sock:
+        if ready_file is not None:
+            _clear(ready_file)
+        for name, nearest in unknown_variables():
+            log.warning("settings.unknown_variable", name=name, **({"nearest": nearest} if nearest else {}))
+        await _run(app, sock, ready_file)
+
+
+async def _run(app: Starlette, sock: socket.socket, ready_file: Path | None) -> None:
     state: ServerState = app.state.server
     server = _Server(_config(app), state)
-    if ready_file is not None:
-        _remove(ready_file)
     loop = asyncio.get_running_loop()
     before = loop.get_exception_handler()
-    loop.set_exception_handler(on_loop_error)
+    loop.set_exception_handler(LoopErrors())
     announcing = asyncio.create_task(_announce(server, state, sock, ready_file))
     try:
         await server.serve(sockets=[sock])
@@ -151,7 +176,10 @@ def _url_of(sock: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _remove(path: Path) -> None:
+def _clear(path: Path) -> None:
+    """Find out now, and not once everything is loaded, whether the file can be written."""
+    if not path.parent.is_dir():
+        raise ServeError(f"cannot write the ready file {path}: there is no folder {path.parent}")
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
@@ -175,8 +203,9 @@ def _config(app: Starlette) -> uvicorn.Config:
         app,
         http=BoundedProtocol,
         timeout_keep_alive=math.ceil(settings.config_timeout_s),
-        limit_concurrency=settings.max_connections + HTTP_CONNECTIONS,
-        ws="websockets-sansio",
+        limit_concurrency=_most_connections(settings),
+        backlog=ACCEPTED_AT_ONCE,
+        ws=BoundedWebSocket,
         # PCM does not compress; deflate costs memory and time per connection.
         ws_per_message_deflate=False,
         ws_max_size=MAX_MESSAGE_BYTES,
@@ -190,3 +219,16 @@ def _config(app: Starlette) -> uvicorn.Config:
         log_level="warning",
         server_header=False,
     )
+
+
+def _most_connections(settings: ServerSettings) -> int:
+    wanted = settings.max_connections + HTTP_CONNECTIONS
+    most = most_connections(wanted)
+    if most < wanted:
+        log.warning(
+            "server.few_descriptors",
+            connections=most,
+            max_connections=settings.max_connections,
+            hint=f"{wanted} connections may come; raise the limit of open files (ulimit -n) or lower max_connections",
+        )
+    return most

@@ -1,5 +1,8 @@
 """Every setting of the server, said once: `antiphon serve --help`, environment and TOML are all made from this."""
 
+import difflib
+import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -9,6 +12,14 @@ from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSetti
 
 from antiphon.scheduling.pace import Pace
 
+PREFIX = "ANTIPHON_"
+# Variables of the commands and the client.
+OTHER_VARIABLES = frozenset(
+    {"ANTIPHON_CONFIG", "ANTIPHON_CACHE_DIR", "ANTIPHON_STATE_DIR", "ANTIPHON_PYTHON", "ANTIPHON_UV"}
+)
+# What a header can carry and nobody mistypes: RFC 6750 allows a little less.
+KEY = re.compile(r"[!-~]+")
+
 
 class SettingsError(Exception):
     """The settings cannot be used; the message says what to do."""
@@ -17,9 +28,10 @@ class SettingsError(Exception):
 class ServerSettings(BaseSettings):
     """Settings; `load` reads all their sources, the constructor none."""
 
-    model_config = SettingsConfigDict(env_prefix="ANTIPHON_", frozen=True, extra="forbid", env_ignore_empty=True)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid", env_ignore_empty=True)
 
-    host: str = Field("127.0.0.1", description="Address to listen on; 0.0.0.0 in a container.")
+    # Empty would be every address.
+    host: str = Field("127.0.0.1", min_length=1, description="Address to listen on; 0.0.0.0 in a container.")
     port: int = Field(8080, ge=0, le=65535, description="Port to listen on; 0 for any free one.")
     engine: str = Field("hibari", description="Engine that speaks; `antiphon voices` lists them.")
     dialect: Literal["0.30", "0.26"] = Field(
@@ -79,8 +91,10 @@ class ServerSettings(BaseSettings):
 
         Raises:
             pydantic.ValidationError: a value is out of bounds, or the TOML file has an unknown name.
-            SettingsError: the file cannot be read.
+            SettingsError: the file cannot be read, or the bearer key's variable is set to nothing.
         """
+        if any(name.upper() == "ANTIPHON_API_KEY" and not value.strip() for name, value in os.environ.items()):
+            raise SettingsError("the bearer key in ANTIPHON_API_KEY is blank; set one, or unset the variable")
         return cls(**{**_read_toml(toml), **EnvSettingsSource(cls)(), **given})
 
     @property
@@ -92,26 +106,42 @@ class ServerSettings(BaseSettings):
         """The key from the file or the environment, or None when clients need none.
 
         Raises:
-            SettingsError: the file cannot be read, or the key is blank.
+            SettingsError: the file cannot be read, or the key is blank or cannot be sent in a header.
         """
         if self.api_key_file is not None:
-            return _read_key(self.api_key_file)
+            return _usable(_read_key(self.api_key_file), f"the file {self.api_key_file}")
         if self.api_key is None:
             return None
-        key = self.api_key.get_secret_value().strip()
-        if not key:
-            raise SettingsError("the bearer key in api_key (ANTIPHON_API_KEY) is blank; set one, or none at all")
-        return key
+        return _usable(self.api_key.get_secret_value(), "api_key (ANTIPHON_API_KEY)")
+
+
+def unknown_variables() -> list[tuple[str, str | None]]:
+    """Return the variables ``ANTIPHON_*`` of this process that nothing reads, each with the nearest one that is read."""
+    known = {PREFIX + name.upper() for name in ServerSettings.model_fields} | OTHER_VARIABLES
+    unknown = sorted(name for name in os.environ if name.upper().startswith(PREFIX) and name.upper() not in known)
+    return [(name, _nearest(name.upper(), known)) for name in unknown]
+
+
+def _nearest(name: str, known: set[str]) -> str | None:
+    """Compare what follows the prefix, which would make all of them similar."""
+    found = difflib.get_close_matches(name.removeprefix(PREFIX), [one.removeprefix(PREFIX) for one in known], 1)
+    return PREFIX + found[0] if found else None
+
+
+def _usable(key: str, where: str) -> str:
+    key = key.strip()
+    if not key:
+        raise SettingsError(f"the bearer key in {where} is blank; set one, or none at all")
+    if not KEY.fullmatch(key):
+        raise SettingsError(f"the bearer key in {where} must be of visible ASCII characters, without spaces")
+    return key
 
 
 def _read_key(path: Path) -> str:
     try:
-        key = path.read_text(encoding="utf-8").strip()
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"cannot read the bearer key in {path}: {error}") from None
-    if not key:
-        raise SettingsError(f"the file {path} should hold a bearer key but is empty")
-    return key
 
 
 def _read_toml(path: Path | None) -> dict[str, Any]:
