@@ -120,7 +120,7 @@ class Synthesis(Protocol):
     def __iter__(self) -> Iterator[PcmChunk]: ...
 
     def __next__(self) -> PcmChunk:
-        """Do one step (blocking) and return its audio.
+        """Do one step (blocking, and bounded whatever the text) and return its audio, which may be empty.
 
         Raises:
             StopIteration: the unit is complete, or was closed.

@@ -11,6 +11,7 @@ import numpy as np
 import onnxruntime as ort
 from hibari import Hibari
 from hibari.g2p import G2P
+from hibari.g2p.normalize import normalize
 from hibari.tts import ASSETS
 from hibari.voices import voice_path
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail, RuntimeException
@@ -71,19 +72,26 @@ class HibariModel:
         self._g2p("Zyxt")  # loads the network for unknown words
 
     def read(self, unit: str) -> Iterator[list[int]]:
-        """Yield the phoneme ids of `unit`, a sentence (or a run of `text.MAX_PHONEMES`) at a time.
+        """Yield the phoneme ids of `unit`, a sentence at a time, or less of a sentence that takes too long at once.
+
+        There is no more than one call of the G2P between two items. One that finds nothing to say yields an empty item.
 
         Raises:
             EngineError: the package fails on the text.
         """
         for block in text.blocks(unit):
-            for sentence in Hibari.split_sentences(block):
-                for run in text.phoneme_runs(self._phonemes(sentence)):
-                    yield [0, *(self._ids[phoneme] for phoneme in run if phoneme in self._ids), 0]
+            for sentence in filter(text.sounds, Hibari.split_sentences(block)):
+                for phonemes in self._phonemes(sentence):
+                    yield from [self._ids_of(run) for run in text.phoneme_runs(phonemes)] or [[]]
 
-    def _phonemes(self, sentence: str) -> str:
+    def _ids_of(self, run: str) -> list[int]:
+        ids = [self._ids[phoneme] for phoneme in run if phoneme in self._ids]
+        return [0, *ids, 0] if ids else ids
+
+    def _phonemes(self, sentence: str) -> Iterator[str]:
         try:
-            return str(self._g2p(text.plain(sentence)))
+            for piece in text.pieces(normalize(text.plain(sentence))):
+                yield str(self._g2p(piece, normalize_text=False))
         except Exception as error:  # the package's rules for odd texts fail in many ways
             raise EngineError(f"hibari cannot pronounce a sentence of this text ({type(error).__name__})") from error
 

@@ -18,6 +18,8 @@ from antiphon.engines.hibari.voices import Timbre
 
 LEAD_MS = 20
 
+_NOTHING: Floats = np.zeros(0, np.float32)
+
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
@@ -39,6 +41,8 @@ class Delivery:
 class HibariSynthesis:
     """An iterator over the chunks of one unit; `close` ends it from any thread, a running step included.
 
+    A step reads no more than one piece of text besides computing one chunk. Its chunk is empty if neither made a sound.
+
     Args:
         model: returns the loaded network; called by the first step.
         text: of the unit.
@@ -58,7 +62,7 @@ class HibariSynthesis:
 
     @property
     def exhausted(self) -> bool:
-        """Whether the last chunk has been returned. Not yet known if only what makes no sound follows it."""
+        """Whether the last chunk has been returned. Not yet known if what follows makes no sound."""
         return self._exhausted
 
     def __iter__(self) -> Iterator[PcmChunk]:
@@ -75,27 +79,34 @@ class HibariSynthesis:
             raise EngineError(f"hibari failed: {error}") from error
 
     def close(self) -> None:
-        """Stop; a running graph gives up within milliseconds."""
+        """Stop; a running graph gives up within milliseconds, the reading of a piece of text when it is done."""
         self._closed = True
         self._options.terminate = True
         self._chunks = iter(())  # lets go of the spectra as soon as a running step does
 
     def _unit(self) -> Iterator[PcmChunk]:
         model = self._model()
-        sentences = _Lookahead(model.read(self._text))
+        pieces = _Lookahead(model.read(self._text))
         urgent = True
-        for ids in sentences:
+        for ids in pieces:
             if self._closed:
                 return
-            encoded = model.encode(ids, self._delivery.speed, self._options)
-            for samples, last in self._sentence(model, encoded, urgent):
-                self._exhausted = last and sentences.ended()
+            for samples, last in self._piece(model, ids, urgent):
+                self._exhausted = last and pieces.ended()
                 yield PcmChunk(from_float(samples), SAMPLE_RATE)
-                urgent = False  # the listener has something to hear while the rest is made
+                # Once the listener has something to hear, the rest can be made more cheaply.
+                urgent = urgent and not len(samples)
 
-    def _sentence(self, model: HibariModel, encoded: Encoded, urgent: bool) -> Iterator[tuple[Floats, bool]]:
-        """Yield samples, and whether they are the sentence's last."""
+    def _piece(self, model: HibariModel, ids: list[int], urgent: bool) -> Iterator[tuple[Floats, bool]]:
+        """Yield samples, and whether they are the piece's last. They may be none: a step has to end in any case."""
+        if not ids:
+            yield _NOTHING, True
+            return
+        encoded = model.encode(ids, self._delivery.speed, self._options)
         frames = encoded.audible(self._delivery.speed)
+        if not frames:
+            yield _NOTHING, True
+            return
         synthesizer = FrameSynthesizer(
             encoded.f0[frames.start : frames.stop] * self._delivery.timbre.pitch, self._noise
         )
@@ -103,10 +114,7 @@ class HibariSynthesis:
         for spectra, stop in self._spectra(model, encoded, frames, urgent):
             samples = trimmer.push(synthesizer.push(spectra))
             last = stop == frames.stop
-            if last:
-                samples = np.concatenate([samples, trimmer.finish()])
-            if len(samples):
-                yield samples, last
+            yield (np.concatenate([samples, trimmer.finish()]) if last else samples), last
 
     def _trimmer(self) -> SilenceTrimmer:
         lead, pause = (ms * SAMPLE_RATE // 1000 for ms in (LEAD_MS, self._delivery.pause_ms))
