@@ -100,3 +100,12 @@ def test_an_engine_that_is_not_there(tmp_path: Path) -> None:
 def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     said = assert_a_sentence(antiphon("demo", "--to", "ws://127.0.0.1:1", cwd=tmp_path), 1)
     assert "cannot reach ws://127.0.0.1:1" in said
+
+
+def test_the_recording_does_not_go_where_the_figures_go(tmp_path: Path) -> None:
+    assert "-o FILE" in assert_a_sentence(antiphon("demo", "-o", "-", cwd=tmp_path), 2)
+
+
+def test_figures_that_cannot_be_written_are_refused_at_once(tmp_path: Path) -> None:
+    said = assert_a_sentence(antiphon("demo", "--json", "no/report.json", cwd=tmp_path), 2)
+    assert "there is no folder no" in said

@@ -38,6 +38,7 @@ def test_voices_show_what_is_derived_and_what_an_alias() -> None:
 
 def test_voices_of_an_engine_that_is_not_there() -> None:
     assert "available" in assert_a_sentence(antiphon("voices", "--engine", "nobody"), 1)
+    assert "did you mean tone?" in assert_a_sentence(antiphon("voices", "--engine", "tonne"), 1)
 
 
 def test_the_doctor_finds_a_voice_that_works() -> None:

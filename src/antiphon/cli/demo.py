@@ -1,6 +1,5 @@
 """`antiphon demo`: the whole chain on this machine, in half a minute, with figures."""
 
-import asyncio
 import json
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
@@ -13,9 +12,11 @@ from rich.table import Table
 
 import antiphon
 from antiphon.cli.child import ChildError, child_server
-from antiphon.cli.failures import ExitCode, reported
-from antiphon.cli.outputs import outputs
+from antiphon.cli.engines import check_engine
+from antiphon.cli.failures import ExitCode, fail, reported
+from antiphon.cli.outputs import STANDARD_OUTPUT, check_output, outputs
 from antiphon.cli.progress import Progress
+from antiphon.cli.running import run
 from antiphon.client.errors import SpeechError
 from antiphon.client.events import Audio, Finished
 from antiphon.client.pace import paced
@@ -98,13 +99,16 @@ def demo(
     Shows units, chunks and bytes while they arrive, then how soon the first sound came. Exit status 0 only when there
     was sound.
     """
+    if output == STANDARD_OUTPUT:
+        raise fail("the demo shows its figures on standard output; record with -o FILE", ExitCode.USAGE)
+    check_output(output)
+    check_output(json_file)
+    if to is None:
+        check_engine(engine)
     console = Console()
     options = DemoOptions(text, tokens_per_second, output, play, voice, engine, to)
     with reported(SpeechError, ChildError, OSError):
-        try:
-            report = asyncio.run(_demo(console, options))
-        except KeyboardInterrupt:
-            raise typer.Exit(ExitCode.INTERRUPTED) from None
+        report = run(_demo(console, options))
         if json_file is not None:
             json_file.write_text(json.dumps(asdict(report), indent=2) + "\n", encoding="utf-8")
     if not report.audio_s:

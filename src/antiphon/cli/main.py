@@ -7,6 +7,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from antiphon import __version__
+from antiphon.cli.failures import output_that_may_fail
 
 # Each command is the function of its name in the module of its name, imported when it is asked for: a command that
 # speaks should not wait for what only a server needs.
@@ -57,4 +58,5 @@ def root(
 
 def main() -> None:
     """Run the command line."""
-    app()
+    with output_that_may_fail():
+        app()

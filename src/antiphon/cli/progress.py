@@ -10,15 +10,14 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from antiphon.client.events import Audio, Event, UnitDone, UnitStarted
+from antiphon.cli.words import printable
+from antiphon.client.events import Audio, Event, UnitDone, UnitSkipped, UnitStarted
 
 REFRESHES_PER_S = 12
 
 
 @dataclass(slots=True)
 class _Row:
-    text: str
-    started_s: float
     state: str = "speaking"
     first_chunk_s: float | None = None
     chunks: int = 0
@@ -68,8 +67,11 @@ class Progress:
         """Take note of an event."""
         match event:
             case UnitStarted():
-                self._rows.append(_Row(event.text, self._now()))
-                self._line(f"← audio.start  unit {event.index}  {event.text}")
+                self._rows.append(_Row())
+                self._line(f"← audio.start  unit {event.index}  {printable(event.text)}")
+            case UnitSkipped():
+                self._rows.append(_Row("nothing to say"))
+                self._line(f"← nothing      unit {event.index}  {printable(event.text)}")
             case Audio():
                 self._take(self._rows[event.unit], event)
             case UnitDone():

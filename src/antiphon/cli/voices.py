@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from antiphon.cli.engines import check_engine
 from antiphon.cli.failures import reported
 from antiphon.engines.contract import EngineError, EngineInfo
 from antiphon.engines.registry import create, engine_names
@@ -20,6 +21,8 @@ def voices(
 
     An alias is another name for the same voice, so that clients written for Qwen3-TTS find the names they send.
     """
+    if engine is not None:
+        check_engine(engine)
     with reported(EngineError):
         infos = [create(name).info for name in ([engine] if engine else engine_names())]
     if as_json:

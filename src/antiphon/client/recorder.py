@@ -1,5 +1,6 @@
 """A WAV file that can be read at every moment while it is being written."""
 
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Protocol, Self
@@ -77,8 +78,13 @@ class WavRecorder:
 
     def _open(self) -> BinaryIO:
         file = self.path.open("wb")
-        file.write(wav_header(self._sample_rate, 0))
-        file.flush()
+        try:
+            file.write(wav_header(self._sample_rate, 0))
+            file.flush()
+        except BaseException:
+            with suppress(OSError):  # the same once more
+                file.close()
+            raise
         return file
 
     def _append(self, file: BinaryIO, data: bytes) -> None:
