@@ -5,6 +5,7 @@ import gc
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -140,3 +141,22 @@ def test_when_python_ends_nothing_is_waited_for(endpoint: FakeEndpoint, monkeypa
             voice.utterance()
         events.close()
     voice.close()
+
+
+def test_the_end_of_a_program_does_not_wait_longer_than_it_may(
+    endpoint: FakeEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def block() -> None:
+        busy.wait(TIMEOUT_S)
+
+    busy = threading.Event()
+    monkeypatch.setattr(sync, "EXIT_TIMEOUT_S", 0.05)
+    voice = connect("fake:")
+    blocked = voice._loop.start(block())
+    voice._loop._close_at_exit()
+
+    assert voice._loop._thread.is_alive()
+    assert not blocked.done()
+    busy.set()
+    voice.close()
+    assert not voice._loop._thread.is_alive()
