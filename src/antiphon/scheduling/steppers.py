@@ -117,6 +117,7 @@ class ThreadStepper:
             outcome = _step(self._engine, job)
             with contextlib.suppress(RuntimeError):  # a loop that has ended waited long enough for this step
                 self._loop.call_soon_threadsafe(self._back, job, done, outcome)
+            del step, job, done, outcome  # an idle thread would keep its last job, and the listener with it
 
     def _back(self, job: Job, done: Callable[[Job, Outcome], None], outcome: Outcome) -> None:
         self._running -= 1
