@@ -8,21 +8,26 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 from tests.cli.command import antiphon, assert_a_sentence
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
 
 from antiphon.server.settings import ServerSettings
 
 
 @contextmanager
-def serving(folder: Path, *flags: str, **variables: str) -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
+def serving(
+    folder: Path, *flags: str, descriptors: int | None = None, **variables: str
+) -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
     ready = folder / "ready.json"
+    limited = ["sh", "-c", f'ulimit -n {descriptors} && exec "$@"', "sh"] if descriptors else []
     process = subprocess.Popen(
-        [sys.executable, "-m", "antiphon", "serve", "--engine", "tone", "--ready-file", str(ready), *flags],
+        [*limited, sys.executable, "-m", "antiphon", "serve", "--engine", "tone", "--ready-file", str(ready), *flags],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, **variables},
@@ -101,3 +106,78 @@ def test_a_port_in_use_is_explained() -> None:
 
 def test_an_engine_that_is_not_there_is_explained() -> None:
     assert "available: hibari, tone" in assert_a_sentence(antiphon("serve", "--engine", "nobody"), 1)
+
+
+@pytest.mark.parametrize(
+    ("flags", "key", "expected"),
+    [
+        ((), "", "ANTIPHON_API_KEY is blank"),
+        (("--host", ""), "sesame", "host"),
+        (("--ready-file", "nowhere/ready"), "sesame", "there is no folder nowhere"),
+    ],
+)
+def test_what_would_not_be_as_it_looks_is_refused(flags: tuple[str, ...], key: str, expected: str) -> None:
+    result = antiphon("serve", "--engine", "tone", "--port", "0", *flags, ANTIPHON_API_KEY=key)
+    assert expected in assert_a_sentence(result, result.returncode)
+    assert result.returncode in {1, 2}
+
+
+def test_a_mistyped_variable_is_told_with_the_one_that_was_meant(tmp_path: Path) -> None:
+    with serving(tmp_path, "--port", "0", "--log-format", "json", ANTIPHON_PROT="1") as (process, _):
+        process.terminate()
+        lines = map(json.loads, process.communicate()[1].splitlines())
+    (warning,) = (line for line in lines if line["event"] == "settings.unknown_variable")
+    assert (warning["variable"], warning["nearest"]) == ("ANTIPHON_PROT", "ANTIPHON_PORT")
+
+
+def test_a_second_signal_ends_it_in_a_hurry_but_without_a_trace(tmp_path: Path) -> None:
+    with serving(tmp_path, "--port", "0", "--pace", "listener", "--log-format", "json") as (process, url):
+        with connect(f"ws{url.removeprefix('http')}/v1/audio/speech/stream") as client:
+            config = {"type": "session.config", "response_format": "pcm", "stream_audio": True}
+            for message in (config, {"type": "input.text", "text": "long " * 600}, {"type": "input.done"}):
+                client.send(json.dumps(message))
+            while not isinstance(client.recv(10), bytes):
+                pass
+            process.terminate()
+            time.sleep(0.2)
+            process.terminate()
+            with pytest.raises(ConnectionClosed) as ended:
+                _read_to_the_end(client)
+        said = process.communicate(timeout=10)[1].decode()
+    assert ended.value.rcvd is not None
+    assert ended.value.rcvd.code == 1012
+    assert ended.value.rcvd.reason
+    assert process.returncode == 0
+    assert {json.loads(line)["level"] for line in said.splitlines()} == {"info"}
+
+
+@pytest.mark.parametrize("descriptors", [100, 30], ids=["turned away", "exhausted"])
+def test_running_out_of_descriptors_passes_and_is_not_told_a_thousand_times(tmp_path: Path, descriptors: int) -> None:
+    flags = ("--port", "0", "--config-timeout-s", "1", "--log-format", "json")
+    with serving(tmp_path, *flags, descriptors=descriptors) as (process, url), ExitStack() as clients:
+        host, _, port = url.removeprefix("http://").partition(":")
+        for _ in range(130):
+            client = clients.enter_context(socket.create_connection((host, int(port))))
+            client.sendall(b"GET /ping HTTP/1.1\r\nX: ")
+        deadline = time.monotonic() + 15
+        while not _answers(url):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        process.terminate()
+        said = process.communicate(timeout=10)[1].decode()
+    events = [json.loads(line)["event"] for line in said.splitlines()]
+    assert events.count("server.few_descriptors") == 1
+    assert events.count("server.no_descriptors") <= 2
+    assert len(events) < 10
+
+
+def _read_to_the_end(client: ClientConnection) -> None:
+    while True:
+        client.recv(10)
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/ping", timeout=1).status_code == 200
+    except httpx.HTTPError:
+        return False

@@ -23,7 +23,10 @@ from tests.server.driving import (
 from antiphon.engines.contract import EngineError, EngineLostError
 from antiphon.engines.tone import ToneEngine, tone_pcm
 from antiphon.protocol import SpeechSession
+from antiphon.protocol.closing import CloseCause
 from antiphon.server import units
+from antiphon.server.session import OUTCOMES
+from antiphon.server.state import ServerState
 from antiphon.server.stream import serve_session
 from antiphon.testing.engines import FailingEngine, GatedEngine
 
@@ -312,3 +315,66 @@ async def test_messages_are_sent_as_json_without_spaces() -> None:
         await running
     assert '"sentence_text":"é"' in raw[0]
     assert raw == [json.dumps(json.loads(sent), ensure_ascii=False, separators=(",", ":")) for sent in raw]
+
+
+def test_every_close_has_an_outcome() -> None:
+    assert {cause.code for cause in CloseCause} == set(OUTCOMES)
+
+
+def outcomes(state: ServerState) -> dict[str, float]:
+    (family,) = state.metrics.sessions_total.collect()
+    return {s.labels["outcome"]: s.value for s in family.samples if s.name.endswith("_total")}
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome"),
+    [
+        ([config(), CLOSE], "served"),
+        (["no config"], "refused"),
+        ([config(), b"binary"], "refused"),
+    ],
+)
+async def test_a_session_that_the_server_ends_is_counted_by_why(said: list[Any], outcome: str) -> None:
+    connection = MemoryConnection().say(*said)
+    async with application() as app, session(app.state, connection) as running:
+        await running
+        assert outcomes(app.state) == {outcome: 1}
+
+
+async def test_a_client_that_leaves_is_served_if_it_has_all_and_lost_if_not() -> None:
+    async with application() as app:
+        connection = MemoryConnection().say(config(**STREAMED), text(SENTENCE), DONE)
+        async with session(app.state, connection):
+            await connection.until("session.done")
+            await settle()
+        assert outcomes(app.state) == {"served": 1}
+    engine = opened(GatedEngine())
+    async with application(engine) as app:
+        shut(engine)
+        async with session(app.state, MemoryConnection().say(config(**STREAMED), text(SENTENCE), DONE)):
+            await until(lambda: engine.steps_started == 1)
+        assert outcomes(app.state) == {"lost": 1}
+        engine.open()
+    async with application() as app:
+        connection = MemoryConnection().say(config(**STREAMED), text(SENTENCE), DONE, CLOSE)
+        connection.takes.clear()
+        async with session(app.state, connection):
+            await settle()
+        assert outcomes(app.state) == {"lost": 1}
+
+
+async def test_what_the_server_could_not_do_is_counted_as_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = opened(GatedEngine())
+    async with application(engine) as app:
+        shut(engine)
+        async with session(app.state, MemoryConnection().say(config(**STREAMED), text(SENTENCE), DONE)) as running:
+            await until(lambda: engine.steps_started == 1)
+            await app.state.drain(0.01)
+            await running
+        assert outcomes(app.state) == {"failed": 1}
+        engine.open()
+    async with application() as app:
+        monkeypatch.setattr(SpeechSession, "receive", lambda *_: 1 / 0)
+        async with session(app.state, MemoryConnection().say(config())) as running:
+            await running
+        assert outcomes(app.state) == {"failed": 1}

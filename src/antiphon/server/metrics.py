@@ -20,7 +20,7 @@ class Metrics:
 
     Attributes:
         sessions: WebSocket sessions open now.
-        sessions_total: WebSocket sessions since the start, by how they were refused or ended.
+        sessions_total: WebSocket sessions since the start, by `SessionRunner.outcome`, or refused before they began.
         first_chunk_s: from when a unit's first step could start to its first chunk.
     """
 

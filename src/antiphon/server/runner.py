@@ -132,7 +132,7 @@ async def serve(app: Starlette, sock: socket.socket, ready_file: Path | None = N
         if ready_file is not None:
             _clear(ready_file)
         for name, nearest in unknown_variables():
-            log.warning("settings.unknown_variable", name=name, **({"nearest": nearest} if nearest else {}))
+            log.warning("settings.unknown_variable", variable=name, **({"nearest": nearest} if nearest else {}))
         await _run(app, sock, ready_file)
 
 

@@ -49,6 +49,8 @@ from antiphon.text.units import Unit
 BACKLOG_MESSAGES = 4096
 BACKLOG_CHARS = 1024 * 1024
 WHOLE_FILE_PACE = Pace("asap")
+# What a session came to, by the code it was closed with; the reasons are in `protocol.closing`.
+OUTCOMES = {1000: "served", 1001: "served", 1003: "refused", 1008: "refused", 1011: "failed", 1012: "failed"}
 
 
 @dataclass(slots=True)
@@ -69,7 +71,13 @@ class SessionRunner:
         session: fresh.
         listener: whose jobs are this session's units.
         framing: the engine's sample rate, and how audio is cut.
+
+    Attributes:
+        outcome: once it has run, ``served`` if whoever left got all they had asked for, ``lost`` if they left before,
+            ``refused`` for what the client did and ``failed`` for what the server could not do.
     """
+
+    outcome = "failed"
 
     def __init__(self, connection: Connection, session: SpeechSession, listener: Listener, *, framing: Framing) -> None:
         self._connection = connection
@@ -120,6 +128,10 @@ class SessionRunner:
             while len(self._backlog) >= BACKLOG_MESSAGES or self._backlog_chars >= BACKLOG_CHARS:
                 self._backlog_shrank.clear()
                 await self._backlog_shrank.wait()
+        if not self._session.closed:
+            # The machine has a deadline only while it waits for nothing but the client.
+            waiting = self._session.next_deadline is not None and not self._backlog
+            self.outcome = "served" if waiting else "lost"
         self._step(Disconnected())
 
     def _next_message(self) -> Received:
@@ -135,6 +147,7 @@ class SessionRunner:
             while await self._send_outbox():
                 await self._do_one_thing()
         except ConnectionLostError:
+            self.outcome = "lost"
             self._step(Disconnected())
 
     async def _send_outbox(self) -> bool:
@@ -144,6 +157,7 @@ class SessionRunner:
         while self._outbox:
             effect = self._outbox.popleft()
             if isinstance(effect, CloseConnection):
+                self.outcome = OUTCOMES[effect.code]
                 await self._connection.close(effect.code, effect.reason)
                 return False
             await self._connection.send(effect.message.to_json() if isinstance(effect, Send) else effect.data)

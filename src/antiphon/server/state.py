@@ -37,11 +37,11 @@ class ServerState:
         self.sessions.add(session)
         self.metrics.sessions.inc()
 
-    def leave(self, session: SessionRunner, outcome: str) -> None:
+    def leave(self, session: SessionRunner) -> None:
         """A session ended."""
         self.sessions.discard(session)
         self.metrics.sessions.dec()
-        self.metrics.sessions_total.labels(outcome).inc()
+        self.metrics.sessions_total.labels(session.outcome).inc()
         self._left.set()
 
     @contextmanager

@@ -30,15 +30,14 @@ async def serve_session(state: ServerState, connection: Connection) -> None:
     """Run a session on a connection of any kind until it ends; a fault of ours ends this session only."""
     runner = _runner(state, connection)
     state.enter(runner)
-    outcome = "failed"
     try:
         await runner.run()
-        outcome = "served"
     except Exception:  # noqa: BLE001 - the barrier between sessions
+        runner.outcome = "failed"
         log.exception("session.crashed")
         await connection.close(1011, "internal error")
     finally:
-        state.leave(runner, outcome)
+        state.leave(runner)
 
 
 def _runner(state: ServerState, connection: Connection) -> SessionRunner:
