@@ -147,16 +147,18 @@ def test_the_end_of_a_program_does_not_wait_longer_than_it_may(
     endpoint: FakeEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def block() -> None:
-        busy.wait(TIMEOUT_S)
+        began.set()
+        free.wait(TIMEOUT_S)
 
-    busy = threading.Event()
+    began, free = threading.Event(), threading.Event()
     monkeypatch.setattr(sync, "EXIT_TIMEOUT_S", 0.05)
     voice = connect("fake:")
     blocked = voice._loop.start(block())
+    assert began.wait(TIMEOUT_S)
     voice._loop._close_at_exit()
 
     assert voice._loop._thread.is_alive()
     assert not blocked.done()
-    busy.set()
+    free.set()
     voice.close()
     assert not voice._loop._thread.is_alive()
