@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import logging
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from websockets.asyncio.server import ServerConnection, serve
 
 from antiphon.cli.child import child_server
 from antiphon.client import sync, targets
@@ -162,3 +164,21 @@ def test_the_end_of_a_program_does_not_wait_longer_than_it_may(
     free.set()
     voice.close()
     assert not voice._loop._thread.is_alive()
+
+
+@pytest.mark.anyio
+async def test_the_server_is_told_when_a_program_ends_with_a_voice_open() -> None:
+    codes: list[int | None] = []
+
+    async def handler(connection: ServerConnection) -> None:
+        await connection.wait_closed()
+        codes.append(connection.close_code)
+
+    async with serve(handler, "127.0.0.1", 0, logger=logging.getLogger("tests.server")) as server:
+        port = server.sockets[0].getsockname()[1]
+        program = f"import antiphon; voice = antiphon.connect_sync('ws://127.0.0.1:{port}')"
+        process = await asyncio.create_subprocess_exec(sys.executable, "-c", program)
+        async with asyncio.timeout(TIMEOUT_S):
+            assert await process.wait() == 0
+
+    assert codes == [1000]
