@@ -86,6 +86,13 @@ def _close_reason(lines: Lines) -> list[str]:
     ]
 
 
+def _reason_for_bad_text(lines: Lines) -> list[str]:
+    return [
+        line.replace("closed by the server: 1007 ''", "closed by the server: 1007 'a text message is not valid UTF-8'")
+        for line in lines
+    ]
+
+
 def _without_sound(lines: Lines) -> list[str]:
     return [re.sub(r", sha256 \w+$", "", line) for line in lines]
 
@@ -133,6 +140,14 @@ DIFFERENCES: tuple[Difference, ...] = (
         "answers it with 1000 and the reason `session.close`",
         "Logs on both sides say why a connection ended.",
         _close_reason,
+    ),
+    Difference(
+        "a reason for text that is not UTF-8",
+        "a text frame that is not UTF-8*",
+        "closes with 1007 and no reason",
+        "closes with 1007 and says that the text is not valid UTF-8",
+        "A close frame always has a reason.",
+        _reason_for_bad_text,
     ),
     Difference(
         "the largest frame",
