@@ -10,6 +10,7 @@ from antiphon.audio.pcm import PcmChunk
 from antiphon.engines.contract import SpeechUnit, Synthesis
 from antiphon.engines.tone import ToneEngine, tone_pcm
 from antiphon.scheduling import CapacityError, Pace, Scheduler
+from antiphon.scheduling.job import ENDED
 from antiphon.scheduling.scheduler import ALARM_GRID_S, MOST_SPEAKING, admissible, usable_cores
 from antiphon.testing.engines import GatedEngine, HookedEngine, SlowEngine
 
@@ -54,6 +55,34 @@ async def test_listeners_take_turns_step_by_step_in_the_order_they_came(step_ms:
         pcm = await asyncio.gather(*(reader.read() for reader in readers))
         assert "".join(engine.order) == "abcabcabc"
         assert pcm == [tone_pcm(reader.job.unit.text) for reader in readers]
+
+
+@pytest.mark.parametrize("step_ms", [0.0, 1.0], ids=["on the loop", "on a thread"])
+async def test_who_runs_dry_first_is_served_first(step_ms: float) -> None:
+    engine = OrderKeeper(step_ms)
+    async with scheduling(engine, workers=1) as scheduler:
+        ahead = Reader(scheduler.listener(Pace(max_buffer_s=0.9)), "a" + TEXT[1:])
+        await until(lambda: ahead.job.buffered_s > 0.9)
+        ahead.job.take()
+        new = Reader(scheduler.listener(AT_ONCE), "b" + TEXT[1:])
+        await until(lambda: new.job.state in ENDED)
+        # The new one catches up with the lead of the other, and only then they take turns.
+        assert "".join(engine.order) == "aabbab"
+
+
+async def test_who_was_interrupted_has_no_lead() -> None:
+    engine = OrderKeeper(1.0)
+    async with scheduling(engine, workers=1) as scheduler:
+        listener, other = scheduler.listener(AT_ONCE), scheduler.listener(Pace(max_buffer_s=0.4))
+        interrupted = Reader(listener, "a" + TEXT[1:])
+        ahead = Reader(other, "b" + TEXT[1:])
+        await until(lambda: interrupted.job.state in ENDED)
+        await until(lambda: ahead.job.buffered_s > 0.4)
+        interrupted.job.close()
+        ahead.job.take()
+        again = Reader(listener, "c" + TEXT[1:])
+        await until(lambda: again.job.state in ENDED)
+        assert "".join(engine.order).endswith("cbcc")
 
 
 @pytest.mark.parametrize("workers", [1, 3])

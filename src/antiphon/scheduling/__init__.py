@@ -3,9 +3,19 @@
 from antiphon.scheduling.job import Job
 from antiphon.scheduling.listener import Listener
 from antiphon.scheduling.pace import Pace
-from antiphon.scheduling.policy import Fifo, Policy
+from antiphon.scheduling.policy import EarliestDeadline, Policy
 from antiphon.scheduling.scheduler import CapacityError, Scheduler
 from antiphon.scheduling.speak import speak
 from antiphon.scheduling.statistics import SchedulerStatistics
 
-__all__ = ["CapacityError", "Fifo", "Job", "Listener", "Pace", "Policy", "Scheduler", "SchedulerStatistics", "speak"]
+__all__ = [
+    "CapacityError",
+    "EarliestDeadline",
+    "Job",
+    "Listener",
+    "Pace",
+    "Policy",
+    "Scheduler",
+    "SchedulerStatistics",
+    "speak",
+]

@@ -49,6 +49,7 @@ class Job:
         error: why it is not whole; chunks from before a failure are still given.
         ready_at_s: when its first step could start, by the scheduler's clock; None before.
         first_chunk_at_s: when its first chunk was there; None before.
+        due_s: when its listener runs dry unless it is stepped before; set whenever it becomes able to step.
         buffered_s: seconds of audio that were made and not taken.
         taken_s: seconds of audio that were taken.
     """
@@ -57,6 +58,7 @@ class Job:
         "_chunks",
         "_listener",
         "buffered_s",
+        "due_s",
         "error",
         "first_chunk_at_s",
         "on_ready",
@@ -74,6 +76,7 @@ class Job:
         self.pace = pace
         self.on_ready = on_ready
         self.error: Exception | None = None
+        self.due_s = 0.0
         self.ready_at_s: float | None = None
         self.first_chunk_at_s: float | None = None
         self.state = JobState.WAITING
@@ -125,6 +128,7 @@ class Job:
             self._chunks = deque()
             self.first_chunk_at_s = now
         self._chunks.append(chunk)
+        self._listener.made(chunk, now)
         self.buffered_s += chunk.duration_s
 
     def stepped(self, state: JobState, error: Exception | None = None) -> None:

@@ -27,6 +27,8 @@ class Listener:
         self._scheduler = scheduler
         self._jobs: deque[Job] = deque()
         self._playback = PlaybackClock()
+        # Of all that was made, in any mode, as if it were played as it comes: it says who is to be served first.
+        self._made = PlaybackClock()
         self._wakeup: asyncio.TimerHandle | None = None
 
     @property
@@ -59,9 +61,13 @@ class Listener:
         # From the last to the first, so that none becomes the next on the way.
         for job in reversed(list(self._jobs)):
             job.close()
-        self._playback = PlaybackClock()
+        self._playback, self._made = PlaybackClock(), PlaybackClock()
 
     # What follows is for the scheduler and the jobs.
+
+    def made(self, chunk: PcmChunk, now: float) -> None:
+        """A chunk was made, which puts off the time at which this listener runs dry."""
+        self._made.delivered(chunk.duration_s, now)
 
     def taken(self, job: Job, chunk: PcmChunk) -> None:
         """A chunk left for the player, whose clock moves if it plays as it comes; there is room for the next step."""
@@ -75,6 +81,7 @@ class Listener:
         """A job was closed; `ended` says whether its synthesis was over before. The player drops its audio."""
         if job.pace.mode == "listener":
             self._playback.dropped(job.taken_s, self._scheduler.now())
+        self._made = PlaybackClock()
         if not ended:
             self._scheduler.withdraw(job)
         self.advance()
@@ -94,6 +101,8 @@ class Listener:
         delay_s = self._delay_s(job.pace, ahead)
         if delay_s <= 0:
             self._disarm()
+            now = self._scheduler.now()
+            job.due_s = now + self._made.lead_s(now)
             self._scheduler.make_ready(job)
         elif delay_s != inf:
             self._arm(self._scheduler.now() + delay_s)

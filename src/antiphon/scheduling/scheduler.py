@@ -14,7 +14,7 @@ from antiphon.engines.contract import Engine, EngineLostError
 from antiphon.scheduling.job import Job, JobState
 from antiphon.scheduling.listener import Listener
 from antiphon.scheduling.pace import Pace
-from antiphon.scheduling.policy import Fifo, Policy
+from antiphon.scheduling.policy import EarliestDeadline, Policy
 from antiphon.scheduling.statistics import SchedulerStatistics
 from antiphon.scheduling.steppers import Outcome, stepper_for
 
@@ -36,7 +36,7 @@ class Scheduler:
     Args:
         engine: a loaded engine.
         workers: threads that step; default one per core.
-        policy: which job is next; default first come, first served.
+        policy: which job is next; default the earliest deadline first.
         max_speaking: listeners that may have unfinished units at once; default from the engine's real-time factor.
         on_first_chunk: told, for every unit, the seconds from when its first step could start to its first chunk.
 
@@ -58,7 +58,7 @@ class Scheduler:
         self.max_speaking = max_speaking or admissible(engine.info.rtf, self._cores)
         self.lost: EngineLostError | None = None
         self._on_first_chunk = on_first_chunk
-        self._policy = policy or Fifo()
+        self._policy = policy or EarliestDeadline()
         self._stepper = stepper_for(engine, workers)
         self._loop = asyncio.get_running_loop()
         self._speaking: set[Listener] = set()
