@@ -1,7 +1,7 @@
 import random
 
 from antiphon.engines.contract import SpeechUnit
-from antiphon.scheduling import EarliestDeadline, Job, Pace
+from antiphon.scheduling import EarliestDeadline, Fifo, Job, Pace
 
 
 def job(name: str, due_s: float = 0.0) -> Job:
@@ -48,3 +48,14 @@ def test_a_discarded_job_leaves_no_gap() -> None:
     assert len(policy) == 2
     assert [policy.pop(0.0) for _ in jobs] == [jobs[0], jobs[2], None]
     assert len(policy) == 0
+
+
+def test_fifo_ignores_deadlines() -> None:
+    policy = Fifo()
+    jobs = [job("a", 3.0), job("b", 2.0), job("c", 1.0)]
+    for each in jobs:
+        policy.push(each, 0.0)
+    policy.discard(jobs[1])
+    policy.discard(jobs[1])
+    assert len(policy) == 2
+    assert [policy.pop(0.0) for _ in jobs] == [jobs[0], jobs[2], None]

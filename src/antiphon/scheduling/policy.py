@@ -2,6 +2,7 @@
 
 import heapq
 import itertools
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -24,6 +25,28 @@ class Policy(Protocol):
         ...
 
     def __len__(self) -> int: ...
+
+
+class Fifo:
+    """First come, first served, one step at a time: a job that has stepped goes to the back. For comparison."""
+
+    def __init__(self) -> None:
+        self._jobs: OrderedDict[Job, None] = OrderedDict()
+
+    def push(self, job: Job, now: float) -> None:  # noqa: ARG002 - time does not matter here
+        """Add a job at the back."""
+        self._jobs[job] = None
+
+    def pop(self, now: float) -> Job | None:  # noqa: ARG002 - time does not matter here
+        """Return the job at the front."""
+        return self._jobs.popitem(last=False)[0] if self._jobs else None
+
+    def discard(self, job: Job) -> None:
+        """Remove a job, wherever it stands."""
+        self._jobs.pop(job, None)
+
+    def __len__(self) -> int:
+        return len(self._jobs)
 
 
 class EarliestDeadline:
