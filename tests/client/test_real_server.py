@@ -7,7 +7,7 @@ import pytest
 from tests.client.listening import SENTENCES, STORY, audio, heard
 
 import antiphon
-from antiphon.cli.child import child_server
+from antiphon.server.child import child_server
 from antiphon.client.errors import GenerationError, SessionRefusedError
 from antiphon.client.events import Audio, Finished, UnitStarted
 

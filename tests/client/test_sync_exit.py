@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 from websockets.asyncio.server import ServerConnection, serve
 
-from antiphon.cli.child import child_server
+from antiphon.server.child import child_server
 from antiphon.client import sync, targets
 from antiphon.client.errors import VoiceClosedError
 from antiphon.client.sync import connect

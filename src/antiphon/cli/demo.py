@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 import antiphon
-from antiphon.cli.child import ChildError, child_server
+from antiphon.server.child import ChildError, child_server
 from antiphon.cli.engines import check_engine
 from antiphon.cli.failures import ExitCode, fail, reported
 from antiphon.cli.outputs import STANDARD_OUTPUT, check_output, outputs

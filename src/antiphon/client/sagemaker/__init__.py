@@ -1,0 +1,1 @@
+"""Speech from an endpoint of Amazon SageMaker AI."""

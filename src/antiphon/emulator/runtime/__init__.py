@@ -1,0 +1,1 @@
+"""The runtime: the port on which endpoints are invoked."""

@@ -1,0 +1,1 @@
+"""What travels on the wire, without sockets, clock or event loop."""

@@ -1,0 +1,1 @@
+"""The web page: controls in Gradio, sound through an AudioWorklet."""
