@@ -3,20 +3,25 @@
 import json
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.audio.wavfile import wav_header
-from antiphon.client.http_speech import MAX_ERROR_CHARACTERS, HttpSpeech
+from antiphon.client.http_speech import MAX_ERROR_CHARACTERS, SPEECH_PATH, HttpSpeech
 from antiphon.client.options import SpeechOptions, session_config
+from antiphon.engines import qwen3
+from antiphon.engines.tone import tone_length, tone_pcm
 from antiphon.protocol.client_events import ClientEvent, SpeechAudio, SpeechSkipped, SpeechStarted, UtteranceFailed
 from antiphon.protocol.client_session import ClientSession
 from antiphon.protocol.limits import Limits
 from antiphon.protocol.messages import InputDone, InputText, SessionClose
 from antiphon.protocol.speech_body import SpeechRequest, find_unstreamable
+from antiphon.server.child import child_server
 
 RATE = 16_000
+JSON = {"content-type": "application/json"}
 FAILED = "Generation failed for utterance 0, sentence 0: "
 
 
@@ -301,3 +306,26 @@ def test_the_client_understands_it_however_the_audio_is_cut(texts: list[str], cu
             assert {event.sample_rate for event in events if isinstance(event, SpeechStarted)} == {RATE}
         else:
             assert any(isinstance(event, SpeechSkipped) for event in events)
+
+
+@pytest.mark.anyio
+async def test_a_real_server_takes_the_requests() -> None:
+    text = "Hello there."
+    heard_of: list[list[Any]] = []
+    async with child_server("--engine", "tone") as url, httpx.AsyncClient(base_url=url) as http:
+        for voice in ("ryan", "nobody"):
+            session = speech(config(voice=voice), *flush(text))
+            body = session.next_request()
+            async with http.stream("POST", SPEECH_PATH, content=body, headers=JSON) as response:
+                if response.is_success:
+                    async for data in response.aiter_raw(chunk_size=1001):
+                        session.receive_audio(data)
+                    session.finish()
+                else:
+                    session.refuse(response.status_code, (await response.aread()).decode())
+            heard_of.append(heard(session))
+
+    spoken, refused = heard_of
+    assert spoken[0]["sample_rate"] == qwen3.SAMPLE_RATE
+    assert b"".join(frame for frame in spoken if isinstance(frame, bytes)) == tone_pcm(text, 0, tone_length(text))
+    assert refused[0]["message"].startswith(f"{FAILED}Invalid voice 'nobody'")
