@@ -83,4 +83,4 @@ async def test_other_schemes_are_opened_by_whoever_registered_them(monkeypatch: 
     await open_transport("OTHER:tone?rate=2", options)
 
     assert opened == [("other:tone?rate=2", options)]
-    assert schemes() == ("local", "other", "ws", "wss")
+    assert schemes() == ("local", "other", "sagemaker", "sagemaker-invoke", "ws", "wss")

@@ -56,6 +56,8 @@ def _imported_when_used(module: str, name: str) -> Opener:
 # By name: a client starts without the transports that it does not use, and does not know what `local:` is made of.
 _openers: dict[str, Opener] = {
     "local": _imported_when_used("antiphon.local", "open_local"),
+    "sagemaker": _imported_when_used("antiphon.client.sagemaker.opening", "open_sagemaker"),
+    "sagemaker-invoke": _imported_when_used("antiphon.client.sagemaker.invoke", "open_invoke"),
     **dict.fromkeys(_WEBSOCKET, _imported_when_used("antiphon.client.websocket", "open_websocket")),
 }
 

@@ -107,7 +107,7 @@ def check_endpoint_url(url: str, scheme: str = STREAM_SCHEME) -> str:
         usable = parts.scheme in allowed and parts.hostname and parts.port != 0 and "@" not in parts.netloc
     except ValueError:
         usable = False
-    if not usable or parts.query or parts.fragment or re.search(r"[\s\x00-\x1f]", url):
+    if not usable or parts.path not in {"", "/"} or parts.query or parts.fragment or re.search(r"[\s\x00-\x1f]", url):
         raise TargetError(f"the endpoint URL must be {' or '.join(allowed)}://HOST[:PORT], and nothing more")
     return url
 
