@@ -2,19 +2,12 @@
 
 from collections.abc import Callable, Iterator
 
-from antiphon.emulator.wire.eventstream import Decoder, EventStreamError, Message, encode
+from antiphon.emulator.wire.eventstream import Decoder, EventStreamError, Message
 from antiphon.emulator.wire.parts import Assembler, Frame, PartError, parse_part
 from antiphon.emulator.wire.sigv4 import SignatureError
 
 Unwrap = Callable[[Message], bytes]
 """Verifies an event and gives the one inside; empty at the end of the input."""
-
-
-def unwrap_unverified(message: Message) -> bytes:
-    """Give the event inside a signed one, whatever its signature, or one that was sent without any."""
-    if ":chunk-signature" in message.headers:
-        return message.payload
-    return encode(message.headers, message.payload)
 
 
 class InputError(Exception):
