@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from antiphon.emulator.endpoints import Backend, EndpointSpec, Registry, parse_endpoint
-from antiphon.emulator.state import EmulatorError, RunningEndpoint
+from antiphon.emulator.run import RunningEndpoint
+from antiphon.emulator.state import EmulatorError
 
 
 @pytest.mark.parametrize(
@@ -32,6 +33,7 @@ def test_what_names_an_endpoint(text: str, expected: tuple[str, str | None]) -> 
         ("a-", "no hyphen at either end"),
         ("a_b", "letters, digits and hyphens"),
         ("a" * 64, "1 to 63"),
+        ("a" + "-" * 62 + "b", "1 to 63"),
         ("a\n", "no endpoint name|^$"),
         ("ws://127.0.0.1:8080", r"write NAME or NAME=ws://HOST:PORT"),
         ("a=", r"write ws://HOST:PORT"),

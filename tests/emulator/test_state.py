@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.emulator.state import AlreadyRunningError, EmulatorError, Run, RunningEndpoint, StateFolder
+from antiphon.emulator.run import Run, RunningEndpoint
+from antiphon.emulator.state import AlreadyRunningError, EmulatorError, StateFolder
 
 HOLDER = """
 import sys, time

@@ -1,6 +1,7 @@
 """The command line's root."""
 
 import importlib
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -9,23 +10,29 @@ from typer.core import TyperCommand, TyperGroup
 from antiphon import __version__
 from antiphon.cli.failures import output_that_may_fail
 
-# Each command is the function of its name in the module of its name, imported when it is asked for: a command that
-# speaks should not wait for what only a server needs.
-COMMANDS = ("demo", "say", "serve", "voices", "doctor")
+# Each command is the function of its name in the module of its name, or there a group of more commands, imported when
+# it is asked for: a command that speaks should not wait for what only a server needs.
+COMMANDS = ("demo", "say", "serve", "voices", "emulate", "doctor")
 
 
 class _Commands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the base's signature
         return list(COMMANDS)
 
-    def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:  # noqa: ARG002 - the base's signature
+    def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | TyperGroup | None:  # noqa: ARG002 - the base's signature
         if cmd_name not in COMMANDS:
             return None
-        only = typer.Typer(add_completion=False, rich_markup_mode="rich")
-        only.command(cmd_name)(getattr(importlib.import_module(f"antiphon.cli.{cmd_name}"), cmd_name))
-        command = typer.main.get_command(only)
-        assert isinstance(command, TyperCommand)  # noqa: S101 - for the type checker: an application of one command
+        found = getattr(importlib.import_module(f"antiphon.cli.{cmd_name}"), cmd_name)
+        command = typer.main.get_command(found if isinstance(found, typer.Typer) else _application(cmd_name, found))
+        assert isinstance(command, TyperCommand | TyperGroup)  # noqa: S101 - for the type checker: these are all there are
         return command
+
+
+def _application(name: str, command: Callable[..., None]) -> typer.Typer:
+    """An application of one command."""
+    only = typer.Typer(add_completion=False, rich_markup_mode="rich")
+    only.command(name)(command)
+    return only
 
 
 app = typer.Typer(

@@ -21,7 +21,6 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from antiphon.emulator.state import EmulatorError, StateFolder
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
-ALPN = ("h2", "http/1.1")
 
 AUTHORITY_DAYS = 3650
 # What platforms accept of a server's certificate at most.
@@ -35,7 +34,6 @@ AUTHORITY = "ca.pem"
 AUTHORITY_KEY = "ca.key"
 LEAF = "leaf.pem"
 LEAF_KEY = "leaf.key"
-BUNDLE = "bundle.pem"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +56,9 @@ def trust_bundle(folder: StateFolder) -> Path:
     with _alone(folder):
         authority = _authority(folder)
         content = certifi.contents().encode() + _pem(authority.certificate)
-        bundle = folder.path / BUNDLE
-        if not bundle.exists() or bundle.read_bytes() != content:
-            folder.write(BUNDLE, content)
-        return bundle
+        if not folder.bundle.exists() or folder.bundle.read_bytes() != content:
+            folder.write(folder.bundle.name, content)
+        return folder.bundle
 
 
 def server_context(folder: StateFolder, hostnames: Iterable[str] = ()) -> ssl.SSLContext:
@@ -79,8 +76,7 @@ def server_context(folder: StateFolder, hostnames: Iterable[str] = ()) -> ssl.SS
             _write(folder, LEAF, LEAF_KEY, leaf)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(folder.path / LEAF, folder.path / LEAF_KEY)
-    context.set_alpn_protocols(list(ALPN))
-    return context
+        return context
 
 
 @contextmanager

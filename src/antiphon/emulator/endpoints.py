@@ -6,10 +6,12 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from antiphon.emulator.state import EmulatorError, RunningEndpoint
+from antiphon.emulator.run import RunningEndpoint
+from antiphon.emulator.state import EmulatorError
 
 # As CreateEndpoint takes it.
 NAME = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}")
+MAX_NAME = 63
 VARIANT = "AllTraffic"
 
 
@@ -100,7 +102,7 @@ def check_name(name: str) -> str:
     Raises:
         EmulatorError: SageMaker would not take it.
     """
-    if not NAME.fullmatch(name):
+    if len(name) > MAX_NAME or not NAME.fullmatch(name):
         raise EmulatorError(
             f"{name!r} is no endpoint name: 1 to 63 letters, digits and hyphens, no hyphen at either end; "
             "write NAME or NAME=ws://HOST:PORT"

@@ -1,15 +1,16 @@
 """Where a local SageMaker keeps what it needs, and how others know that it runs."""
 
 import fcntl
-import json
 import os
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
+
+from antiphon.emulator.run import Run
 
 # Someone who looks whether the lock is held holds it for an instant.
 LOOKING_S = 0.5
@@ -22,65 +23,6 @@ class EmulatorError(Exception):
 
 class AlreadyRunningError(EmulatorError):
     """A local SageMaker holds this state folder."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunningEndpoint:
-    """An endpoint that can be invoked.
-
-    Attributes:
-        name: as it is invoked.
-        url: of its container, ``http://HOST:PORT``.
-        started: whether the emulator started that container, and ends it.
-    """
-
-    name: str
-    url: str
-    started: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What a running emulator says of itself.
-
-    Attributes:
-        pid: its process.
-        ready: whether every endpoint can be invoked; before that, the rest may be empty.
-        url: of the runtime, ``https://HOST:PORT``.
-        port: of the runtime.
-        region: that requests are signed for.
-        endpoints: that there are.
-        hostnames: that the certificate has beside the local ones.
-        detached: whether it runs in the background.
-    """
-
-    pid: int
-    ready: bool = False
-    url: str = ""
-    port: int = 0
-    region: str = ""
-    endpoints: tuple[RunningEndpoint, ...] = ()
-    hostnames: tuple[str, ...] = ()
-    detached: bool = False
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Read what `to_json` wrote.
-
-        Raises:
-            ValueError: it is something else.
-        """
-        try:
-            fields: dict[str, Any] = json.loads(text)
-            endpoints = tuple(RunningEndpoint(**endpoint) for endpoint in fields.pop("endpoints"))
-            hostnames = tuple(fields.pop("hostnames"))
-            return cls(**fields, endpoints=endpoints, hostnames=hostnames)
-        except (TypeError, KeyError, AttributeError) as error:
-            raise ValueError(f"this describes no local SageMaker: {error}") from None
-
-    def to_json(self) -> str:
-        """One line of JSON."""
-        return json.dumps(asdict(self))
 
 
 class StateFolder:
@@ -104,18 +46,28 @@ class StateFolder:
             EmulatorError: none of them is set and the user has no home directory.
         """
         if own := os.environ.get("ANTIPHON_STATE_DIR"):
-            return cls(Path(own).absolute() / "emulator")
+            return cls.below(Path(own).absolute())
         base = os.environ.get("XDG_STATE_HOME")
         try:
             home = Path(base) if base else Path.home() / ".local" / "state"
         except RuntimeError:
             raise EmulatorError("there is no home directory to keep state in; set ANTIPHON_STATE_DIR") from None
-        return cls(home / "antiphon" / "emulator")
+        return cls.below(home / "antiphon")
+
+    @classmethod
+    def below(cls, state_dir: Path) -> Self:
+        """The folder of the emulator in one that may have other state too."""
+        return cls(state_dir / "emulator")
 
     @property
     def events(self) -> Path:
         """The event log."""
         return self.path / "events.jsonl"
+
+    @property
+    def bundle(self) -> Path:
+        """The authorities that clients trust, once there are any."""
+        return self.path / "bundle.pem"
 
     @property
     def log(self) -> Path:
@@ -159,7 +111,7 @@ class StateFolder:
         """
         with self.locked("lock", wait_s=LOOKING_S) as locked:
             if not locked:
-                raise AlreadyRunningError(self._who())
+                raise AlreadyRunningError(self.who())
             run_file = self.path / "run.json"
             run_file.unlink(missing_ok=True)
             try:
@@ -207,7 +159,8 @@ class StateFolder:
         finally:
             os.close(descriptor)
 
-    def _who(self) -> str:
+    def who(self) -> str:
+        """A sentence about the emulator that runs here, for who would start another."""
         run = self.running()
         where = f" (process {run.pid}{f', {run.url}' if run.url else ''})" if run else ""
         return (

@@ -2,11 +2,23 @@
 
 `FakeEndpoint` answers a client as vLLM-Omni does. `check_engine`, or one test for each of `ENGINE_CHECKS`, says whether
 an engine keeps its contract. `SlowEngine`, `FailingEngine` and `GatedEngine` misbehave on purpose.
+
+`local_sagemaker` is a fixture of pytest, and `LocalSageMaker` the same without pytest's help: AWS's SDKs against a local
+SageMaker (``pip install 'antiphon[emulator]'``).
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from antiphon.testing.conformance import ENGINE_CHECKS, ConformanceError, EngineCheck, Subject, check_engine
 from antiphon.testing.endpoint import FakeEndpoint, FakeTransport, fake_speech
 from antiphon.testing.engines import FailingEngine, GatedEngine, HookedEngine, SlowEngine
+
+if TYPE_CHECKING:
+    from antiphon.testing.sagemaker import LocalSageMaker, LocalSageMakerError, local_sagemaker
+
+# They need pytest, which those who only want a fake may not have.
+_LAZY = frozenset({"LocalSageMaker", "LocalSageMakerError", "local_sagemaker"})
 
 __all__ = [
     "ENGINE_CHECKS",
@@ -17,8 +29,17 @@ __all__ = [
     "FakeTransport",
     "GatedEngine",
     "HookedEngine",
+    "LocalSageMaker",
+    "LocalSageMakerError",
     "SlowEngine",
     "Subject",
     "check_engine",
     "fake_speech",
+    "local_sagemaker",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module("antiphon.testing.sagemaker"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

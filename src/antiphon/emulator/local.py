@@ -1,0 +1,87 @@
+"""A local SageMaker, put together: state, certificates, servers, runtime."""
+
+import socket
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from antiphon.emulator.certificates import server_context, trust_bundle
+from antiphon.emulator.endpoints import Launcher, Registry
+from antiphon.emulator.environment import runtime_url
+from antiphon.emulator.event_log import EventLog
+from antiphon.emulator.run import Run
+from antiphon.emulator.runtime.server import Runtime
+from antiphon.emulator.runtime.timings import Timings
+from antiphon.emulator.settings import EmulatorSettings, credentials
+from antiphon.emulator.state import EmulatorError, Held, StateFolder
+from antiphon.emulator.wire.sigv4 import SigningKeys
+
+
+@asynccontextmanager
+async def local_sagemaker(
+    settings: EmulatorSettings, folder: StateFolder, launch: Launcher, *, detached: bool = False
+) -> AsyncIterator[Run]:
+    """Run a local SageMaker; leaving ends it and every server that it started.
+
+    Args:
+        settings: what it is to be.
+        folder: where it keeps its state, and says that it runs.
+        launch: starts the servers of endpoints that name none.
+        detached: what it says of itself.
+
+    Raises:
+        AlreadyRunningError: one runs in this folder.
+        EmulatorError: it cannot listen, or cannot write its state.
+    """
+    with folder.hold(detached=detached) as held, EventLog(folder.events) as log:
+        # Known before any voice is loaded.
+        _check_port(settings.host, settings.port)
+        trust_bundle(folder)
+        registry = Registry()
+        runtime = _runtime(settings, folder, registry, log)
+        async with AsyncExitStack() as stack:
+            for spec in settings.specs:
+                await stack.enter_async_context(registry.serving(spec, launch))
+            yield await _listen(stack, runtime, settings, held, registry)
+
+
+def _runtime(settings: EmulatorSettings, folder: StateFolder, registry: Registry, log: EventLog) -> Runtime:
+    keys = credentials(folder)
+    known = SigningKeys({keys.access_key_id: keys.secret_access_key}, settings.region)
+    timings = Timings().scaled(settings.time_scale)
+    context = server_context(folder, settings.hostnames)
+    return Runtime(registry, known if settings.verify else None, timings, log, context)
+
+
+async def _listen(
+    stack: AsyncExitStack, runtime: Runtime, settings: EmulatorSettings, held: Held, registry: Registry
+) -> Run:
+    try:
+        port = await stack.enter_async_context(runtime.listening(settings.host, settings.port))
+    except OSError as error:
+        raise _cannot_listen(settings.host, settings.port, error) from None
+    return held.say(
+        ready=True,
+        url=runtime_url(settings.host, port),
+        port=port,
+        region=settings.region,
+        endpoints=registry.running,
+        hostnames=settings.hostnames,
+    )
+
+
+def _check_port(host: str, port: int) -> None:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+            # Where another one listens, binding alone may succeed.
+            probe.listen()
+        except OSError as error:
+            raise _cannot_listen(host, port, error) from None
+
+
+def _cannot_listen(host: str, port: int, error: OSError) -> EmulatorError:
+    return EmulatorError(
+        f"cannot listen on {host} port {port}: {error.strerror}; choose another with --port, or 0 for any free one"
+    )

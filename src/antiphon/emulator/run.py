@@ -1,0 +1,64 @@
+"""What a running local SageMaker says of itself."""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+
+@dataclass(frozen=True, slots=True)
+class RunningEndpoint:
+    """An endpoint that can be invoked.
+
+    Attributes:
+        name: as it is invoked.
+        url: of its container, ``http://HOST:PORT``.
+        started: whether the emulator started that container, and ends it.
+    """
+
+    name: str
+    url: str
+    started: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a running emulator says of itself.
+
+    Attributes:
+        pid: its process.
+        ready: whether every endpoint can be invoked; before that, the rest may be empty.
+        url: of the runtime, ``https://HOST:PORT``.
+        port: of the runtime.
+        region: that requests are signed for.
+        endpoints: that there are.
+        hostnames: that the certificate has beside the local ones.
+        detached: whether it runs in the background.
+    """
+
+    pid: int
+    ready: bool = False
+    url: str = ""
+    port: int = 0
+    region: str = ""
+    endpoints: tuple[RunningEndpoint, ...] = ()
+    hostnames: tuple[str, ...] = ()
+    detached: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read what `to_json` wrote.
+
+        Raises:
+            ValueError: it is something else.
+        """
+        try:
+            fields: dict[str, Any] = json.loads(text)
+            endpoints = tuple(RunningEndpoint(**endpoint) for endpoint in fields.pop("endpoints"))
+            hostnames = tuple(fields.pop("hostnames"))
+            return cls(**fields, endpoints=endpoints, hostnames=hostnames)
+        except (TypeError, KeyError, AttributeError) as error:
+            raise ValueError(f"this describes no local SageMaker: {error}") from None
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+        return json.dumps(asdict(self))
