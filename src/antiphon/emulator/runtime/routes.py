@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from antiphon.emulator.runtime.alive import Alive
 from antiphon.emulator.runtime.bidirectional import Bidirectional, Container
 from antiphon.emulator.runtime.http2_events import Request
-from antiphon.emulator.runtime.input_frames import InputFrames, Unwrap
+from antiphon.emulator.runtime.input_frames import InputFrames, Unwrap, unwrap_unverified
 from antiphon.emulator.runtime.ports import Backend, Registry
 from antiphon.emulator.runtime.sidecar import Sidecar
 from antiphon.emulator.runtime.stream import Handler, Stream, refuse
 from antiphon.emulator.runtime.timings import Timings
 from antiphon.emulator.wire import requests, sigv4
 from antiphon.emulator.wire.errors import AwsError
-from antiphon.emulator.wire.event_chain import EventChain, unwrap_unverified
 
 
 class Refusal:
@@ -99,7 +98,7 @@ class Router:
             return unwrap_unverified
         path, _, query = head.target.partition("?")
         verified = sigv4.verify_request(head.method, path, query, head.headers, self._keys, time.time(), None)
-        return EventChain(verified, time.time).unwrap
+        return sigv4.EventChain(verified, time.time).unwrap
 
     def _find(self, call: requests.Call) -> tuple[Backend, str]:
         """Find the endpoint, and the variant that answers."""
