@@ -31,12 +31,12 @@ class Http1:
     @property
     def over(self) -> bool:
         """Whether the connection is to be closed: no further request can come on it."""
-        return self._over
+        return self._over or self._h11.our_state in {h11.MUST_CLOSE, h11.CLOSED, h11.ERROR}
 
     @property
     def unread(self) -> bool:
         """Whether the client is still sending a body that was answered already."""
-        return self._h11.our_state is not h11.SEND_BODY and self._h11.their_state is h11.SEND_BODY
+        return self._h11.our_state is h11.MUST_CLOSE and self._h11.their_state is h11.SEND_BODY
 
     def receive(self, data: bytes) -> Iterator[Event]:
         """Take what the client sent, and say what it means."""
@@ -86,8 +86,6 @@ class Http1:
         if self._h11.our_state is h11.DONE and self._h11.their_state is h11.DONE:
             self._h11.start_next_cycle()
             self._ahead = len(self._h11.trailing_data[0])
-        else:
-            self._over = True
 
     def take(self) -> bytes:
         """Give what is to be sent now."""

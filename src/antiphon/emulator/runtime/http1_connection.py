@@ -148,7 +148,7 @@ class Http1Connection(asyncio.Protocol):
         self._stream = request.stream
         self._handler = handler = self._route(request, self)
         handler.begin()
-        if not self._writable:
+        if self._handler is handler and not self._writable:
             handler.pause_output()
 
     def _flush(self) -> None:
