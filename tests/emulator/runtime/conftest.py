@@ -4,10 +4,10 @@ from pathlib import Path
 
 import certifi
 import pytest
+from tests.emulator.runtime.driving import Certificate
 
 from antiphon.emulator.certificates import LEAF, LEAF_KEY, server_context, trust_bundle
 from antiphon.emulator.state import StateFolder
-from tests.emulator.runtime.driving import Certificate
 
 
 @pytest.fixture(scope="session")

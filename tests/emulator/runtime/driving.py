@@ -2,18 +2,28 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.emulator.runtime.raw_client import RawClient, raw_client
+from tests.emulator.runtime.raw_container import Connection, RawContainer, raw_container
+
 from antiphon.emulator.runtime.ports import Field
 from antiphon.emulator.runtime.server import Runtime
 from antiphon.emulator.runtime.timings import Timings
 from antiphon.emulator.wire.sigv4 import SigningKeys
-from tests.emulator.runtime.raw_client import RawClient, raw_client
-from tests.emulator.runtime.raw_container import Connection, RawContainer, raw_container
+
+TIMINGS = Timings()
+
+
+async def eventually(condition: Callable[[], bool], timeout_s: float = 5) -> None:
+    """Wait for what another task does."""
+    async with asyncio.timeout(timeout_s):
+        while not condition():  # noqa: ASYNC110 - conditions of many kinds, each of which would need its event
+            await asyncio.sleep(0.005)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,22 +80,20 @@ class Rig:
 
     async def stream(self, **extra: str) -> tuple[int, Connection]:
         """Open a stream; give it and the container's end."""
-        stream = self.client.open(**extra)
+        stream = self.client.open(extra=extra)
         response = await self.client.answered(stream)
         assert response.status == 200, bytes(response.body)
         return stream, await self.container.connected()
 
     async def logged(self, event: str, times: int = 1) -> list[dict[str, Any]]:
         """Wait until the log has an event."""
-        async with asyncio.timeout(5):
-            while len(found := self.log.all(event)) < times:
-                await asyncio.sleep(0.005)
-        return found
+        await eventually(lambda: len(self.log.all(event)) >= times)
+        return self.log.all(event)
 
 
 @asynccontextmanager
 async def rig(
-    certificate: Certificate, timings: Timings = Timings(), keys: SigningKeys | None = None
+    certificate: Certificate, timings: Timings = TIMINGS, keys: SigningKeys | None = None
 ) -> AsyncIterator[Rig]:
     log = Log()
     async with raw_container() as container:

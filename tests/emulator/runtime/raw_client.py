@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 
 import h2.events
@@ -69,20 +69,23 @@ class RawClient:
         self.writer.write(self.h2.data_to_send())
 
     def open(
-        self, endpoint: str = "ep", *, end: bool = False, method: str = "POST", path: str = STREAM, **extra: str
+        self, endpoint: str = "ep", extra: Mapping[str, str] | None = None, *, end: bool = False, **pseudo: str
     ) -> int:
         """Send a request's headers; `extra` names use ``_`` for ``-`` and lack the prefix of SageMaker's headers."""
         stream = self.h2.get_next_available_stream_id()
-        named = [(f"x-amzn-sagemaker-{name.replace('_', '-')}", value) for name, value in extra.items()]
-        pseudo = [
-            (":method", method),
-            (":scheme", "https"),
-            (":authority", "localhost"),
-            (":path", path.format(endpoint)),
-        ]
-        self.h2.send_headers(
-            stream, [*pseudo, ("content-type", "application/vnd.amazon.eventstream"), *named], end_stream=end
-        )
+        first = {
+            "method": "POST",
+            "scheme": "https",
+            "authority": "localhost",
+            "path": STREAM.format(endpoint),
+            **pseudo,
+        }
+        headers = {
+            **{f":{name}": value for name, value in first.items()},
+            "content-type": "application/vnd.amazon.eventstream",
+            **{f"x-amzn-sagemaker-{name.replace('_', '-')}": value for name, value in (extra or {}).items()},
+        }
+        self.h2.send_headers(stream, tuple(headers.items()), end_stream=end)
         self.flush()
         return stream
 

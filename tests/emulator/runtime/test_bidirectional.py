@@ -4,12 +4,12 @@ import asyncio
 import json
 
 import pytest
+from tests.emulator.runtime.driving import Certificate, Rig, eventually, rig
+from tests.emulator.runtime.raw_client import Response, part
 from websockets.frames import Frame, Opcode
 
 from antiphon.emulator.runtime.timings import Timings
 from antiphon.emulator.wire.eventstream import Message, encode
-from tests.emulator.runtime.driving import Certificate, Rig, rig
-from tests.emulator.runtime.raw_client import Response, part
 
 pytestmark = pytest.mark.anyio
 
@@ -36,7 +36,9 @@ async def refused(rig: Rig, stream: int, status: int, name: str) -> str:
 
 async def test_the_stream_is_open_before_anything_is_sent(certificate: Certificate) -> None:
     async with rig(certificate) as it:
-        stream = it.client.open(model_invocation_path="v1/audio/speech/stream", model_query_string="a=1&b=%20")
+        stream = it.client.open(
+            extra={"model_invocation_path": "v1/audio/speech/stream", "model_query_string": "a=1&b=%20"}
+        )
         response = await it.client.answered(stream)
         container = await it.container.connected()
         assert response.headers == {
@@ -51,7 +53,7 @@ async def test_the_stream_is_open_before_anything_is_sent(certificate: Certifica
 
 async def test_the_default_path_and_the_variant_that_was_asked_for(certificate: Certificate) -> None:
     async with rig(certificate) as it:
-        stream = it.client.open(target_variant="Canary")
+        stream = it.client.open(extra={"target_variant": "Canary"})
         response = await it.client.answered(stream)
         container = await it.container.connected()
         assert response.headers["x-amzn-invoked-production-variant"] == "Canary"
@@ -251,9 +253,7 @@ async def test_a_container_that_does_not_answer_the_handshake_is_a_model_error(c
         it.container.silent = True
         stream = it.client.open()
         assert "TimeoutError" in await refused(it, stream, 424, "ModelError")
-        async with asyncio.timeout(5):
-            while it.container.open:
-                await asyncio.sleep(0.005)
+        await eventually(lambda: not it.container.open)
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ async def test_what_cannot_be_asked_for_is_an_input_validation_error(
     certificate: Certificate, endpoint: str, extra: dict[str, str], message: str
 ) -> None:
     async with rig(certificate) as it:
-        stream = it.client.open(endpoint, **extra)
+        stream = it.client.open(endpoint, extra)
         assert message in await refused(it, stream, 400, "InputValidationError")
         assert not it.container.open
 
@@ -313,14 +313,10 @@ async def test_a_client_that_gives_up_during_the_handshake_leaves_nothing_behind
     async with rig(certificate) as it:
         it.container.silent = True
         stream = it.client.open()
-        async with asyncio.timeout(5):
-            while not it.container.open:
-                await asyncio.sleep(0.005)
+        await eventually(lambda: bool(it.container.open))
         it.client.h2.reset_stream(stream)
         it.client.flush()
-        async with asyncio.timeout(5):
-            while it.container.open:
-                await asyncio.sleep(0.005)
+        await eventually(lambda: not it.container.open)
 
 
 async def test_a_stream_lasts_only_so_long(certificate: Certificate) -> None:
