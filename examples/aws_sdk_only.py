@@ -14,10 +14,12 @@ Needs Python 3.12 and "aws-sdk-sagemaker-runtime-http2[awscrt]>=0.11,<0.13".
 import argparse
 import asyncio
 import json
+import logging
 import os
 import sys
 import wave
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 from aws_sdk_sagemaker_runtime_http2.client import AsyncSageMakerRuntimeHTTP2Client
@@ -116,14 +118,20 @@ async def speak(client: AsyncSageMakerRuntimeHTTP2Client, options: argparse.Name
     try:
         heard = await listen(arrived)
         await writer
-        await send(sender, type="session.close")
-        return heard
     finally:
         writer.cancel()
+        await end(sender, reader)
+    return heard
+
+
+async def end(sender: Any, reader: asyncio.Task[None]) -> None:
+    """End the stream from both sides."""
+    with suppress(Exception):  # it may be broken
+        await send(sender, type="session.close")
         await sender.close()
-        # What comes now is how streams end, often a ModelStreamError with close code 1000; it is no failure.
-        await asyncio.wait({reader}, timeout=END_TIMEOUT_S)
-        reader.cancel()
+    # What comes now is how streams end, often a ModelStreamError with close code 1000; it is no failure.
+    await asyncio.wait({reader}, timeout=END_TIMEOUT_S)
+    reader.cancel()
 
 
 async def main(options: argparse.Namespace) -> None:
@@ -132,6 +140,8 @@ async def main(options: argparse.Namespace) -> None:
     # The SDK leaves the port out, and on 443 nobody answers.
     url = os.environ.get("AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2")
     url = url or f"https://runtime.sagemaker.{region}.amazonaws.com:8443"
+    # When the container is the first to close, a task of the SDK fails that nobody waits for.
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     # The SDK's default transport cannot do this operation.
     config = await AsyncSageMakerRuntimeHTTP2Config.resolve(
         region=region, endpoint_uri=url, transport=AWSCRTHTTPClient()

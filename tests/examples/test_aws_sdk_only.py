@@ -1,0 +1,55 @@
+"""The script of the AWS SDK alone, as its reader runs it."""
+
+import ast
+import json
+from pathlib import Path
+
+from tests.examples.conftest import EXAMPLES, Run
+from tests.examples.sound import samples, spoken
+
+TEXT = "Hello there, this was written word by word."
+NAME = "aws_sdk_only.py"
+
+
+def test_it_streams_text_in_and_sound_out(run_example: Run, tmp_path: Path) -> None:
+    done = run_example(NAME, "qwen3-tts", "--text", TEXT, "--words-per-second", "50", "--output", "said.wav")
+
+    assert done.returncode == 0, done.stderr
+    assert samples(tmp_path / "said.wav") == spoken(TEXT)
+    lines = done.stdout.splitlines()
+    markers = [json.loads(line)["type"] for line in lines if line.startswith("{")]
+    assert markers == ["audio.start", "audio.done", "session.done"]
+    assert any(line.strip().endswith(f" chunks, {len(spoken(TEXT))} bytes") for line in lines)
+    assert done.stderr == ""
+
+
+def test_what_the_container_refuses_is_told(run_example: Run, tmp_path: Path) -> None:
+    done = run_example(NAME, "qwen3-tts", "--voice", "nobody", "--output", "said.wav")
+
+    assert done.returncode != 0
+    assert "Invalid voice 'nobody'" in done.stderr
+    assert not (tmp_path / "said.wav").exists()
+
+
+def test_an_endpoint_that_does_not_exist_is_told(run_example: Run) -> None:
+    done = run_example(NAME, "nowhere")
+
+    assert done.returncode != 0
+    assert "nowhere" in done.stderr.splitlines()[-1]
+
+
+def test_help_says_how_to_run_it(run_example: Run) -> None:
+    done = run_example(NAME, "--help")
+
+    assert done.returncode == 0
+    assert 'eval "$(antiphon emulate env)"' in done.stdout
+
+
+def test_it_is_the_sdk_alone() -> None:
+    tree = ast.parse((EXAMPLES / NAME).read_text(encoding="utf-8"))
+    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    imported |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+
+    roots = {name.partition(".")[0] for name in imported}
+    assert {"aws_sdk_sagemaker_runtime_http2", "smithy_http"} < roots
+    assert not roots & {"antiphon", "httpx", "websockets", "boto3"}
