@@ -7,6 +7,7 @@ from websockets.frames import CloseCode
 from websockets.typing import BytesLike
 
 from antiphon.emulator.runtime.alive import Alive
+from antiphon.emulator.runtime.container import Target
 from antiphon.emulator.runtime.input_frames import InputError, InputFrames
 from antiphon.emulator.runtime.sidecar import Sidecar, SidecarError
 from antiphon.emulator.runtime.stream import Stream, refuse
@@ -29,46 +30,34 @@ class Totals:
     parts_out: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Container:
-    """Where to open the WebSocket.
-
-    Attributes:
-        url: Where the container listens, ``http://host:port``.
-        path: Of its WebSocket, with the query.
-        variant: The production variant that it is of.
-    """
-
-    url: str
-    path: str
-    variant: str
-
-
 class Bidirectional:
     """Answers one bidirectional stream.
 
     Args:
         stream: The request.
-        container: Where to open the WebSocket.
+        target: Who answers.
+        path: Of the container's WebSocket, with its query.
         frames: Turns the input into frames for the container.
         timings: See `Timings`.
         sidecars: Where the container's connection is to be found while there is one.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - as many as a handler has to know
         self,
         stream: Stream,
-        container: Container,
+        target: Target,
+        path: str,
         frames: InputFrames,
         timings: Timings,
         sidecars: Alive[Sidecar],
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._stream = stream
-        self._container = container
+        self._target = target
+        self._path = path
         self._frames = frames
         self._timings = timings
-        self._sidecar = Sidecar(container.url, container.path, self, timings, sidecars)
+        self._sidecar = Sidecar(target.url, path, self, timings, sidecars)
         self._began = self._loop.time()
         self._opening: asyncio.Task[None] | None = None
         self._lifetime: asyncio.TimerHandle | None = None
@@ -132,12 +121,12 @@ class Bidirectional:
     def opened(self) -> None:
         """Let the client know at once: it may wait for it before it sends anything."""
         handshake_ms = round((self._loop.time() - self._began) * 1000, 3)
-        self._stream.note("sidecar.opened", path=self._container.path.partition("?")[0], handshake_ms=handshake_ms)
+        self._stream.note("sidecar.opened", path=self._path.partition("?")[0], handshake_ms=handshake_ms)
         self._stream.start(
             200,
             (
                 ("content-type", "application/vnd.amazon.eventstream"),
-                ("x-amzn-invoked-production-variant", self._container.variant),
+                ("x-amzn-invoked-production-variant", self._target.variant),
             ),
         )
         self._stream.note("response", status=200, error=None)
@@ -188,7 +177,7 @@ class Bidirectional:
         try:
             await self._sidecar.open()
         except SidecarError as error:
-            refuse(self._stream, errors.model_error(f"{_REFUSED}: {error}", error.status or 0))
+            refuse(self._stream, self._target.model_error(f"{_REFUSED}: {error}", error.status or 0))
             self._finish(None)
 
     def _forward(self) -> None:

@@ -1,13 +1,18 @@
 """From a request to who answers it."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
+import httpx
+
 from antiphon.emulator.runtime.alive import Alive
-from antiphon.emulator.runtime.bidirectional import Bidirectional, Container
+from antiphon.emulator.runtime.bidirectional import Bidirectional
+from antiphon.emulator.runtime.container import Target
 from antiphon.emulator.runtime.http2_events import Request
 from antiphon.emulator.runtime.input_frames import InputFrames, Unwrap, unwrap_unverified
-from antiphon.emulator.runtime.ports import Backend, Registry
+from antiphon.emulator.runtime.invoke import invocation
+from antiphon.emulator.runtime.ports import Registry
 from antiphon.emulator.runtime.sidecar import Sidecar
 from antiphon.emulator.runtime.stream import Handler, Stream, refuse
 from antiphon.emulator.runtime.timings import Timings
@@ -57,50 +62,58 @@ class Router:
         registry: The endpoints.
         keys: Who may invoke them; None lets everyone, and takes events that are not signed.
         timings: See `Timings`.
-        sidecars: The connections to containers.
+        sidecars: The WebSockets to containers.
+        client: For all other requests to them.
     """
 
     def __init__(
-        self, registry: Registry, keys: sigv4.SigningKeys | None, timings: Timings, sidecars: Alive[Sidecar]
+        self,
+        registry: Registry,
+        keys: sigv4.SigningKeys | None,
+        timings: Timings,
+        sidecars: Alive[Sidecar],
+        client: httpx.AsyncClient,
     ) -> None:
         self._registry = registry
         self._keys = keys
         self._timings = timings
         self._sidecars = sidecars
+        self._client = client
 
-    def route(self, request: Request, stream: Stream) -> Handler:
+    def http2(self, request: Request, stream: Stream) -> Handler:
         """Find who answers; what nobody can answer is answered with the reason."""
+        return self._route(request, stream, self._bidirectional)
+
+    def http1(self, request: Request, stream: Stream) -> Handler:
+        """As `http2`, for a protocol in which nothing is answered before all is asked."""
+        return self._route(request, stream, _needs_http2)
+
+    def _route(self, request: Request, stream: Stream, bidirectional: "_Bidirectional") -> Handler:
         head = Head.of(request)
         try:
             call = requests.parse(head.method, head.target, head.headers)
-            stream.note(
-                "request",
-                operation=call.operation,
-                endpoint=call.endpoint,
-                variant=call.target_variant,
-                path=getattr(call, "invocation_path", None),
-            )
+            _note(stream, call)
             if isinstance(call, requests.Bidirectional):
-                return self._bidirectional(call, head, stream)
+                return bidirectional(call, head, stream)
+            return self._invocation(call, head, stream)
         except AwsError as error:
             return Refusal(stream, error)
-        raise NotImplementedError
 
     def _bidirectional(self, call: requests.Bidirectional, head: Head, stream: Stream) -> Handler:
-        unwrap = self._authenticate(head)
-        backend, variant = self._find(call)
-        container = Container(backend.url, call.container_path, variant)
-        return Bidirectional(stream, container, InputFrames(unwrap), self._timings, self._sidecars)
+        unwrap: Unwrap = unwrap_unverified
+        if self._keys is not None:
+            unwrap = sigv4.EventChain(_verify(head, self._keys, None), time.time).unwrap
+        target, frames = self._find(call), InputFrames(unwrap)
+        return Bidirectional(stream, target, call.container_path, frames, self._timings, self._sidecars)
 
-    def _authenticate(self, head: Head) -> Unwrap:
-        """Verify who asks, and give what verifies the events."""
-        if self._keys is None:
-            return unwrap_unverified
-        path, _, query = head.target.partition("?")
-        verified = sigv4.verify_request(head.method, path, query, head.headers, self._keys, time.time(), None)
-        return sigv4.EventChain(verified, time.time).unwrap
+    def _invocation(self, call: requests.Invoke, head: Head, stream: Stream) -> Handler:
+        def verify(body_sha256: str) -> None:
+            if self._keys is not None:
+                _verify(head, self._keys, body_sha256)
 
-    def _find(self, call: requests.Call) -> tuple[Backend, str]:
+        return invocation(stream, call, self._find(call), verify, self._client, self._timings)
+
+    def _find(self, call: requests.Call) -> Target:
         """Find the endpoint, and the variant that answers."""
         backend = self._registry.find(call.endpoint)
         if backend is None:
@@ -110,4 +123,21 @@ class Router:
         variant = call.target_variant or backend.variants[0]
         if variant not in backend.variants:
             raise call.invalid(f"Endpoint {call.endpoint} has no variant {variant}.")
-        return backend, variant
+        return Target(backend.url, call.endpoint, variant)
+
+
+_Bidirectional = Callable[[requests.Bidirectional, Head, Stream], Handler]
+
+
+def _needs_http2(call: requests.Bidirectional, _head: Head, _stream: Stream) -> Handler:
+    raise call.invalid("a bidirectional stream needs HTTP/2: offer h2 in the TLS handshake (ALPN)")
+
+
+def _verify(head: Head, keys: sigv4.SigningKeys, body_sha256: str | None) -> sigv4.VerifiedRequest:
+    path, _, query = head.target.partition("?")
+    return sigv4.verify_request(head.method, path, query, head.headers, keys, time.time(), body_sha256)
+
+
+def _note(stream: Stream, call: requests.Call) -> None:
+    path = call.invocation_path if isinstance(call, requests.Bidirectional) else None
+    stream.note("request", operation=call.operation, endpoint=call.endpoint, variant=call.target_variant, path=path)

@@ -9,6 +9,8 @@ from itertools import count
 
 from antiphon.emulator.runtime.alive import Alive
 from antiphon.emulator.runtime.connection import Http2Connection
+from antiphon.emulator.runtime.container import container_client
+from antiphon.emulator.runtime.http1_connection import Http1Connection
 from antiphon.emulator.runtime.ports import EventLog, Registry
 from antiphon.emulator.runtime.routes import Router
 from antiphon.emulator.runtime.sidecar import Sidecar
@@ -48,8 +50,13 @@ class Runtime:
         self._numbers = count(1)
         self._greeting = 0
         self._sidecars: Alive[Sidecar] = Alive()
-        self._connections: Alive[Http2Connection] = Alive()
-        self._router = Router(registry, keys, timings, self._sidecars)
+        self._connections: Alive[Http1Connection | Http2Connection] = Alive()
+        self._client = container_client()
+        router = Router(registry, keys, timings, self._sidecars, self._client)
+        self._protocols: dict[str | None, Callable[[int], Http1Connection | Http2Connection]] = {
+            "h2": lambda number: Http2Connection(number, router.http2, timings, log, self._connections.discard),
+            None: lambda number: Http1Connection(number, router.http1, timings, log, self._connections.discard),
+        }
 
     @asynccontextmanager
     async def listening(self, host: str, port: int) -> AsyncIterator[int]:
@@ -95,10 +102,10 @@ class Runtime:
     def _welcome(self, transport: asyncio.Transport) -> asyncio.Protocol:
         """Make the protocol that the client asked for."""
         number = next(self._numbers)
-        protocol = transport.get_extra_info("ssl_object").selected_alpn_protocol() or "http/1.1"
+        chosen = transport.get_extra_info("ssl_object").selected_alpn_protocol()
         peer = str(transport.get_extra_info("peername")[0])
-        self._log.write("connection.opened", connection=number, peer=peer, protocol=protocol)
-        connection = Http2Connection(number, self._router.route, self._timings, self._log, self._connections.discard)
+        self._log.write("connection.opened", connection=number, peer=peer, protocol=chosen or "http/1.1")
+        connection = self._protocols.get(chosen, self._protocols[None])(number)
         self._connections.add(connection)
         return connection
 
@@ -107,6 +114,7 @@ class Runtime:
             connection.stop()
         await self._connections.end(self._timings.stop_timeout_s)
         await self._sidecars.end(self._timings.close_timeout_s)
+        await self._client.aclose()
 
 
 class _Greeting(asyncio.Protocol):
