@@ -40,28 +40,12 @@ pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("account", "no_task_is_
 
 
 @pytest.fixture
-def account(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Keys and a region in the environment, and nothing of this machine's; returns an empty configuration file."""
+def account(aws: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A region where boto3 looks for it; returns an empty configuration file."""
+    aws.delenv("AWS_REGION")
+    aws.setenv("AWS_DEFAULT_REGION", "eu-west-1")
     config = tmp_path / "config"
     config.touch()
-    for name in (
-        "AWS_PROFILE",
-        "AWS_SESSION_TOKEN",
-        "AWS_REGION",
-        "AWS_CA_BUNDLE",
-        "SSL_CERT_FILE",
-        "AWS_ENDPOINT_URL",
-    ):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in {
-        "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE",
-        "AWS_SECRET_ACCESS_KEY": "secret",
-        "AWS_DEFAULT_REGION": "eu-west-1",
-        "AWS_CONFIG_FILE": str(config),
-        "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "none"),
-        "AWS_EC2_METADATA_DISABLED": "true",
-    }.items():
-        monkeypatch.setenv(name, value)
     return config
 
 
@@ -289,7 +273,7 @@ async def test_closing_wakes_a_thread_that_waits_for_audio(runtime: FakeRuntime)
     def answer(_: Request) -> Response:
         def parts() -> Iterator[bytes]:
             yield from speech(b"\1\2")
-            silent.wait(20)
+            silent.wait(60)
             yield part(b"\3\4")
 
         return Response(parts())
@@ -299,12 +283,13 @@ async def test_closing_wakes_a_thread_that_waits_for_audio(runtime: FakeRuntime)
     await say(transport, "Hello.")
     while isinstance(await transport.receive(), str):
         pass
-    started = asyncio.get_running_loop().time()
+    (thread,) = (thread for thread in threading.enumerate() if thread.name == "antiphon-invocation")
 
     await transport.close()
+    await asyncio.to_thread(thread.join, 10)
 
-    assert asyncio.get_running_loop().time() - started < 1.0
-    assert not [thread for thread in threading.enumerate() if thread.name == "antiphon-invocation"]
+    assert not thread.is_alive()
+    assert not silent.is_set()
     silent.set()
 
 
@@ -360,7 +345,7 @@ async def test_who_does_not_listen_slows_the_server_down(runtime: FakeRuntime) -
         before = sent
         await asyncio.sleep(0.3)
 
-    assert sent < 2 * invocation.PARTS_AHEAD
+    assert sent < 32  # of 64: what waits here, and what the sockets hold
     await transport.close()
 
 

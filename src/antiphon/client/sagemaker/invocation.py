@@ -98,10 +98,12 @@ class Invocation:
 
     def _run(self) -> None:
         try:
-            self._hand_over(self._read())
+            outcome = self._read()
         finally:
+            # Before the end is told: who hears of it may begin the next one.
             _under_way.release()
-            self._tell(self._ended.set)
+        self._hand_over(outcome)
+        self._tell(self._ended.set)
 
     def _read(self) -> Exception | None:
         """Hand over every part; return why there are no more."""
