@@ -10,6 +10,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from antiphon.client.errors import ConnectError, TargetError
+from antiphon.client.sagemaker.credentials import in_thread
 from antiphon.client.sagemaker.invocation import PartStream
 from antiphon.client.sagemaker.target import SageMakerTarget, check_region
 from antiphon.client.targets import ConnectOptions
@@ -49,7 +50,7 @@ async def open_invoke(target: str, options: ConnectOptions) -> "InvokeTransport"
         raise ConnectError("boto3 takes no ssl_context; pass ca_file, or set AWS_CA_BUNDLE")
     try:
         async with asyncio.timeout(options.connect_timeout_s):
-            caller = await asyncio.to_thread(_Caller, endpoint, options)
+            caller = await in_thread(lambda: _Caller(endpoint, options))
     except TimeoutError:
         late = f"{endpoint}: no AWS credentials were had within {options.connect_timeout_s:g} s"
         raise ConnectError(late, retryable=True) from None
