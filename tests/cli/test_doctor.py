@@ -62,6 +62,17 @@ def test_the_default_engine_is_that_of_the_server() -> None:
     assert ServerSettings.model_construct().engine == doctor.DEFAULT_ENGINE
 
 
+def test_extras_are_there_or_one_is_told_what_they_are_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [(finding.check, finding.status) for finding in doctor._extras()] == [
+        ("extra emulator", "ok"),
+        ("extra sagemaker", "ok"),
+    ]
+    monkeypatch.setitem(doctor.EXTRAS, "emulator", ("no-such-package", "a local SageMaker"))
+    missing = next(doctor._extras())
+    assert (missing.status, missing.found) == ("warning", "not installed")
+    assert missing.advice == "for a local SageMaker: pip install 'antiphon[emulator]'"
+
+
 def sound(monkeypatch: pytest.MonkeyPatch, folder: Path, script: str) -> Finding:
     player = folder / "aplay"
     player.write_text(f"#!/bin/sh\n{script}\n")

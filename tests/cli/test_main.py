@@ -11,7 +11,7 @@ import antiphon as package
 def test_help_names_every_command() -> None:
     shown = antiphon("--help")
     assert shown.returncode == 0
-    for command in ("demo", "say", "serve", "voices", "doctor"):
+    for command in ("demo", "say", "serve", "voices", "emulate", "doctor"):
         assert re.search(rf"\b{command}\b", shown.stdout)
 
 

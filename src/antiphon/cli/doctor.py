@@ -32,6 +32,11 @@ from antiphon.server.settings import ServerSettings
 DEFAULT_ENGINE: str = ServerSettings.model_fields["engine"].default
 TEST_SENTENCE = "This sentence was spoken to see whether everything works."
 PACKAGES = ("antiphon", "numpy", "onnxruntime", "hibari-tts", "starlette", "uvicorn", "websockets", "soundfile")
+# What the extras bring, each by one package that nothing else brings.
+EXTRAS = {
+    "emulator": ("h2", "a local SageMaker (antiphon emulate)"),
+    "sagemaker": ("aws-sdk-sagemaker-runtime-http2", "speech through SageMaker (sagemaker://ENDPOINT)"),
+}
 SILENCE = PcmChunk(bytes(2400), 24_000)  # 50 ms
 SOUND_TIMEOUT_S = 5.0
 MARKS = {"ok": "[green]ok[/]", "warning": "[yellow]warning[/]", "failed": "[red]failed[/]"}
@@ -91,6 +96,16 @@ def _versions() -> Iterator[Finding]:
             yield Finding(package, "ok", importlib.metadata.version(package))
         except importlib.metadata.PackageNotFoundError:
             yield Finding(package, "failed", "not installed", f"pip install {package}")
+
+
+def _extras() -> Iterator[Finding]:
+    for extra, (package, purpose) in EXTRAS.items():
+        try:
+            yield Finding(f"extra {extra}", "ok", f"{package} {importlib.metadata.version(package)}")
+        except importlib.metadata.PackageNotFoundError:
+            yield Finding(
+                f"extra {extra}", "warning", "not installed", f"for {purpose}: pip install 'antiphon[{extra}]'"
+            )
 
 
 def _engines() -> Iterator[Finding]:
@@ -185,4 +200,4 @@ def _cache() -> Iterator[Finding]:
         yield Finding("cache", "ok", f"{folder}, {free_mb} MB free")
 
 
-CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (_python, _versions, _engines, _sound, _port, _cache)
+CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (_python, _versions, _extras, _engines, _sound, _port, _cache)

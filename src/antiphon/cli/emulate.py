@@ -8,10 +8,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from antiphon.cli.engines import check_engine
 from antiphon.cli.extras import extra
 from antiphon.cli.failures import ExitCode, fail, reported
-from antiphon.cli.outputs import check_output
 from antiphon.emulator.environment import as_shell, environment, runtime_url
 from antiphon.emulator.event_log import follow as follow_file
 from antiphon.emulator.event_log import older
@@ -89,9 +87,6 @@ def up(
         settings = EmulatorSettings.load(
             config, endpoint or (), **{name: value for name, value in given.items() if value is not None}
         )
-    for spec in settings.specs:
-        if spec.url is None:
-            check_engine(spec.engine)
     _up(context, settings, ready_file, detach=detach, exit_with_stdin=exit_with_stdin, background=background)
 
 
@@ -109,10 +104,10 @@ def _up(
 
     if detach and exit_with_stdin:
         raise fail("--detach leaves nobody whose standard input could end; drop --exit-with-stdin", ExitCode.USAGE)
-    check_output(ready_file)
+    emulate_up.check(settings, ready_file)
     folder = _folder()
     if detach:
-        emulate_detached.run_in_background(context, folder)
+        emulate_detached.run_in_background(context, settings, folder)
         return
     if exit_with_stdin:
         emulate_up.stop_with_stdin()

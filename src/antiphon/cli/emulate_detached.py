@@ -10,8 +10,10 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from antiphon.cli.emulate_up import waiting
+from antiphon.cli.emulate_up import announce, waiting
 from antiphon.cli.failures import ExitCode, fail, reported
+from antiphon.emulator.run import Run
+from antiphon.emulator.settings import EmulatorSettings
 from antiphon.emulator.state import AlreadyRunningError, EmulatorError, StateFolder
 
 POLL_S = 0.05
@@ -20,8 +22,8 @@ STOP_TIMEOUT_S = 10.0
 OWN_OPTIONS = frozenset({"detach", "background"})
 
 
-def run_in_background(context: typer.Context, folder: StateFolder) -> None:
-    """Start the command of this context once more, in the background, and wait until it is ready; pass on what it says.
+def run_in_background(context: typer.Context, settings: EmulatorSettings, folder: StateFolder) -> None:
+    """Start the command of this context once more, in the background, and wait until it is ready.
 
     Raises:
         typer.Exit: it did not start; it has been said.
@@ -33,16 +35,13 @@ def run_in_background(context: typer.Context, folder: StateFolder) -> None:
     console = Console(highlight=False, soft_wrap=True)
     try:
         with waiting(console, "starting the local SageMaker and its servers …"):
-            ready = _wait(process, folder)
+            run = _ready(process, folder)
     except BaseException:
         _end(process)
         raise
-    said = folder.log.read_text(encoding="utf-8", errors="replace")
-    if not ready:
-        raise fail(
-            _failure(said), ExitCode(process.returncode) if process.returncode in set(ExitCode) else ExitCode.FAILED
-        )
-    print(said, end="", flush=True)
+    if run is None:
+        raise _failure(process.returncode, folder.log.read_text(encoding="utf-8", errors="replace"))
+    announce(console, run, settings, folder)
 
 
 def arguments(context: typer.Context) -> list[str]:
@@ -77,14 +76,14 @@ def _start(options: Sequence[str], folder: StateFolder) -> "subprocess.Popen[byt
         )
 
 
-def _wait(process: "subprocess.Popen[bytes]", folder: StateFolder) -> bool:
-    """Wait until it is ready, or until it has ended without having been."""
+def _ready(process: "subprocess.Popen[bytes]", folder: StateFolder) -> Run | None:
+    """Wait until it is ready; return None if it has ended without having been."""
     while process.poll() is None:
         run = folder.running()
         if run is not None and run.pid == process.pid and run.ready:
-            return True
+            return run
         time.sleep(POLL_S)
-    return False
+    return None
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
@@ -96,7 +95,11 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
         process.wait()
 
 
-def _failure(said: str) -> str:
-    mark = "antiphon: "
-    _, found, sentence = said.rpartition(f"\n{mark}" if f"\n{mark}" in said else mark)
-    return (sentence if found else said).strip() or "the local SageMaker did not start, and said nothing"
+def _failure(status: int, said: str) -> typer.Exit:
+    """What to raise for one that did not start: in its own words and with its own exit status, if they are meant for us."""
+    before, mark, sentence = said.rpartition("antiphon: ")
+    if mark and (not before or before.endswith("\n")):
+        code = ExitCode(status) if status in {ExitCode.FAILED, ExitCode.USAGE} else ExitCode.FAILED
+        return fail(sentence.strip(), code)
+    last = next((line for line in reversed(said.splitlines()) if line.strip()), "nothing")
+    return fail(f"the local SageMaker did not start; the last it said is: {last} (the rest: antiphon emulate logs)")

@@ -14,8 +14,10 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from antiphon.cli.engines import check_engine
 from antiphon.cli.extras import extra
 from antiphon.cli.failures import ExitCode, reported
+from antiphon.cli.outputs import check_output
 from antiphon.emulator.endpoints import EndpointSpec
 from antiphon.emulator.run import Run
 from antiphon.emulator.settings import EmulatorSettings
@@ -25,6 +27,18 @@ from antiphon.server.child import ChildError, child_server
 
 PATIENCE_S = 2.0
 READ_BYTES = 4096
+
+
+def check(settings: EmulatorSettings, ready_file: Path | None) -> None:
+    """Refuse what would fail later.
+
+    Raises:
+        typer.Exit: something would; it has been said.
+    """
+    check_output(ready_file)
+    for spec in settings.specs:
+        if spec.url is None:
+            check_engine(spec.engine)
 
 
 def run_here(settings: EmulatorSettings, folder: StateFolder, ready_file: Path | None, *, background: bool) -> None:
@@ -45,9 +59,9 @@ def run_here(settings: EmulatorSettings, folder: StateFolder, ready_file: Path |
         with waiting(console, "starting the local SageMaker and its servers …") as done:
             async with local_sagemaker(settings, folder, _launch, detached=background) as run:
                 done()
+                announce(console, run, settings, folder)
                 if ready_file is not None:
                     _write_ready_file(ready_file, run)
-                _announce(console, run, settings, folder)
                 await signals.first()
 
     with reported(EmulatorError, ChildError):
@@ -123,7 +137,8 @@ def _write_ready_file(path: Path, run: Run) -> None:
         raise EmulatorError(f"cannot write the ready file {path}: {error.strerror}") from None
 
 
-def _announce(console: Console, run: Run, settings: EmulatorSettings, folder: StateFolder) -> None:
+def announce(console: Console, run: Run, settings: EmulatorSettings, folder: StateFolder) -> None:
+    """Say where it is, and what to do with it."""
     own = {spec.name: spec for spec in settings.specs}
     rows = [("SageMaker", f"{run.url}  ({run.region}{'' if settings.verify else ', signatures are not checked'})")]
     for endpoint in run.endpoints:

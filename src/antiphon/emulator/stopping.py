@@ -1,10 +1,12 @@
 """Ends a running local SageMaker, and nothing else."""
 
 import os
+import select
 import signal
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -32,16 +34,36 @@ def stop(folder: StateFolder) -> Run | None:
     run = _running(folder)
     if run is None:
         return None
-    _signal(folder, run.pid, signal.SIGTERM)
-    if not _within(STOP_TIMEOUT_S, lambda: not folder.held):
-        _signal(folder, run.pid, signal.SIGKILL)
-        if not _within(KILL_TIMEOUT_S, lambda: not folder.held):
-            raise EmulatorError(f"process {run.pid} was killed but is still there; look at it with: ps {run.pid}")
-    servers = [endpoint.url for endpoint in run.endpoints if endpoint.started]
-    for url in servers:
+    with _watched(run.pid) as gone:
+        _end(folder, run.pid)
+        gone()
+    for url in [endpoint.url for endpoint in run.endpoints if endpoint.started]:
         if not _within(SERVERS_TIMEOUT_S, lambda url=url: not listens(url)):  # type: ignore[misc]  # mypy infers no default
             raise EmulatorError(f"the local SageMaker is gone, but its server at {url} is not")
     return run
+
+
+@contextmanager
+def _watched(pid: int) -> Iterator[Callable[[], object]]:
+    """Give what waits for the end of a process, which comes a little after it has given up its lock; Linux only."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        yield lambda: None
+        return
+    try:
+        yield lambda: select.select([descriptor], [], [], KILL_TIMEOUT_S)
+    finally:
+        os.close(descriptor)
+
+
+def _end(folder: StateFolder, pid: int) -> None:
+    _signal(folder, pid, signal.SIGTERM)
+    if _within(STOP_TIMEOUT_S, lambda: not folder.held):
+        return
+    _signal(folder, pid, signal.SIGKILL)
+    if not _within(KILL_TIMEOUT_S, lambda: not folder.held):
+        raise EmulatorError(f"process {pid} was killed but is still there; look at it with: ps {pid}")
 
 
 def listens(url: str) -> bool:

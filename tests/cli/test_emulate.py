@@ -1,0 +1,327 @@
+"""`antiphon emulate` as a process: what it starts, what it says, what it leaves behind."""
+
+import json
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from tests.cli.command import assert_a_sentence
+from typer.testing import CliRunner
+
+from antiphon.cli.emulate import emulate
+from antiphon.cli.main import app
+from antiphon.emulator import stopping
+from antiphon.emulator.state import StateFolder
+from antiphon.emulator.stopping import listens, stop
+
+# What `up --detach` starts is to go on.
+pytestmark = pytest.mark.filterwarnings("ignore:subprocess .* is still running:ResourceWarning")
+
+EMULATE = [sys.executable, "-m", "antiphon", "emulate"]
+TIMEOUT_S = 30
+
+
+class Emulator:
+    """The commands, all with one state folder; they run in this process, what `up` starts in one of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.variables = {"ANTIPHON_STATE_DIR": str(folder), "COLUMNS": "200"}
+        self.state = StateFolder.below(folder)
+
+    def __call__(self, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+        result = CliRunner().invoke(app, ["emulate", *arguments], env={**self.variables, **variables})
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
+        return subprocess.CompletedProcess(arguments, result.exit_code, result.stdout, result.stderr)
+
+    def start(self, *arguments: str, **options: Any) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [*EMULATE, *arguments],
+            env={**os.environ, **self.variables},
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            **options,
+        )
+
+    def status(self) -> dict[str, Any]:
+        shown: dict[str, Any] = json.loads(self("status", "--json").stdout)
+        return shown
+
+
+@pytest.fixture
+def emulator(tmp_path: Path) -> Iterator[Emulator]:
+    emulator = Emulator(tmp_path / "state")
+    yield emulator
+    stop(emulator.state)
+
+
+def up(*more: str) -> tuple[str, ...]:
+    return ("up", "--port", "0", "--engine", "tone", *more)
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that nobody has asked about since it ended does not."""
+    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+
+
+def until(happened: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + TIMEOUT_S
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_in_the_background_it_says_where_it_is_and_goes_when_told(emulator: Emulator) -> None:
+    started = emulator(*up("--detach", "--endpoint", "qwen3-tts"))
+    assert started.returncode == 0, started.stderr
+    status = emulator.status()
+    (endpoint,) = status["endpoints"]
+    assert (status["running"], status["region"], endpoint["name"]) == (True, "us-east-1", "qwen3-tts")
+    for shown in (status["url"], endpoint["url"], str(emulator.state.events), "emulate down", "sagemaker://qwen3-tts"):
+        assert shown in started.stdout
+    assert (
+        f'eval "$(ANTIPHON_STATE_DIR={emulator.variables["ANTIPHON_STATE_DIR"]} antiphon emulate env)"'
+        in started.stdout
+    )
+    assert status["url"] in emulator("logs").stdout
+    assert listens(endpoint["url"])
+
+    stopped = emulator("down")
+    assert (stopped.returncode, stopped.stderr) == (0, "")
+    assert f"stopped process {status['pid']}" in stopped.stdout
+    assert not alive(status["pid"])
+    assert not listens(endpoint["url"])
+    assert not listens(status["url"])
+    assert emulator("status").returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("number", "endpoint"), [(signal.SIGINT, "qwen3-tts"), (signal.SIGTERM, "a=ws://127.0.0.1:9")], ids=["INT", "TERM"]
+)
+def test_in_the_foreground_it_ends_in_order_on_a_signal(
+    emulator: Emulator, tmp_path: Path, number: signal.Signals, endpoint: str
+) -> None:
+    ready = tmp_path / "ready.json"
+    process = emulator.start(*up("--endpoint", endpoint, "--ready-file", str(ready)))
+    until(ready.exists)
+    run = json.loads(ready.read_text())
+    assert (run["pid"], run["ready"]) == (process.pid, True)
+    process.send_signal(number)
+    said, complained = process.communicate(timeout=TIMEOUT_S)
+    assert (process.returncode, complained) == (0, "")
+    assert "Ctrl-C" in said
+    assert not listens(run["url"])
+    assert not listens(run["endpoints"][0]["url"])
+
+
+def test_it_ends_with_its_parent(emulator: Emulator, tmp_path: Path) -> None:
+    ready = tmp_path / "ready.json"
+    arguments = up("--endpoint", "a=ws://127.0.0.1:9", "--ready-file", str(ready), "--exit-with-stdin")
+    process = emulator.start(*arguments, stdin=subprocess.PIPE)
+    until(ready.exists)
+    process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode == 0
+    assert emulator.status()["running"] is False
+
+
+def test_told_to_stop_while_it_starts_it_does_not_start(emulator: Emulator) -> None:
+    process = emulator.start(*up("--endpoint", "qwen3-tts"))
+    until(lambda: emulator.state.running() is not None)
+    process.terminate()
+    assert process.communicate(timeout=TIMEOUT_S)[1] == ""
+    assert process.returncode in {0, 143}
+    assert not emulator.state.held
+
+
+def test_one_that_is_killed_leaves_no_wrong_status_and_takes_its_servers_along(emulator: Emulator) -> None:
+    assert emulator(*up("--detach", "--endpoint", "qwen3-tts")).returncode == 0
+    status = emulator.status()
+    os.kill(status["pid"], signal.SIGKILL)
+    until(lambda: not emulator.state.held)
+    assert emulator("status").returncode == 1
+    until(lambda: not listens(status["endpoints"][0]["url"]))
+    stopped = emulator("down")
+    assert (stopped.returncode, "nothing was running" in stopped.stdout) == (0, True)
+    assert emulator(*up("--detach", "--endpoint", "a=ws://127.0.0.1:9")).returncode == 0
+
+
+def test_one_that_does_not_listen_is_killed(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert emulator(*up("--detach", "--endpoint", "a=ws://127.0.0.1:9")).returncode == 0
+    pid = emulator.status()["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    monkeypatch.setattr(stopping, "STOP_TIMEOUT_S", 0.2)
+    run = stop(emulator.state)
+    assert run is not None
+    assert run.pid == pid
+    assert not emulator.state.held
+
+
+def test_two_run_side_by_side_and_one_folder_has_one(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        emulators = [Emulator(tmp_path / name) for name in ("one", "two")]
+        for emulator in emulators:
+            stack.callback(emulator, "down")
+            assert emulator(*up("--detach", "--endpoint", "a=ws://127.0.0.1:9")).returncode == 0
+        first, second = (emulator.status() for emulator in emulators)
+        assert first["port"] != second["port"]
+        for arguments in (up("--detach", "--endpoint", "b"), up("--endpoint", "b")):
+            said = assert_a_sentence(emulators[0](*arguments), 1)
+            assert f"process {first['pid']}" in said
+            assert "antiphon emulate down" in said
+        assert emulators[0].status() == first
+        emulators[0]("down")
+        assert emulators[1].status() == second
+
+
+def test_a_port_that_is_taken_is_explained(emulator: Emulator) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        for more in ((), ("--detach",)):
+            result = emulator("up", "--port", port, "--endpoint", "a=ws://127.0.0.1:9", *more)
+            said = assert_a_sentence(result, 1)
+            assert f"port {port}" in said
+            assert "--port" in said
+            assert said.count("antiphon: ") == 1
+    assert not emulator.state.held
+
+
+def test_a_server_that_does_not_start_is_explained(emulator: Emulator) -> None:
+    result = emulator(*up("--endpoint", "qwen3-tts"), ANTIPHON_MAX_LEAD_MS="1")
+    assert result.returncode == 1
+    assert "endpoint qwen3-tts: the server did not start" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not emulator.state.held
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "expected"),
+    [
+        (("up",), 2, "write --endpoint NAME or --endpoint NAME=ws://HOST:PORT"),
+        (("up", "--endpoint", "a_b"), 2, "no endpoint name"),
+        (("up", "--endpoint", "a=ftp://b"), 2, "write ws://HOST:PORT"),
+        (("up", "--endpoint", "a", "--engine", "tonne"), 1, "did you mean tone?"),
+        (("up", "--endpoint", "a", "--port", "99999"), 2, "port"),
+        (("up", "--endpoint", "a", "--dialect", "1"), 2, "0.26"),
+        (("up", "--endpoint", "a", "--config", "none.toml"), 2, "none.toml: No such file"),
+        (("up", "--endpoint", "a", "--ready-file", "nowhere/ready"), 2, "there is no folder nowhere"),
+        (("up", "--endpoint", "a", "--detach", "--exit-with-stdin"), 2, "drop --exit-with-stdin"),
+        (("env",), 1, "antiphon emulate up --detach"),
+        (("env", "--port", "0"), 2, "port"),
+        (("logs",), 1, "antiphon emulate up --detach"),
+        (("logs", "--events"), 1, "antiphon emulate up --detach"),
+        (("sing",), 2, "sing"),
+    ],
+)
+def test_mistakes_are_explained(emulator: Emulator, arguments: tuple[str, ...], status: int, expected: str) -> None:
+    said = assert_a_sentence(emulator(*arguments), status)
+    assert expected in re.sub(r"\s+", " ", said)
+
+
+def test_a_broken_file_is_explained(emulator: Emulator, tmp_path: Path) -> None:
+    config = tmp_path / "emulator.toml"
+    config.write_text("[endpoints.a]\nurl = ")
+    assert "emulator.toml" in assert_a_sentence(emulator("up", "--config", str(config)), 2)
+    config.write_text("[endpoints.a]\nurl = 'ws://127.0.0.1:9'\ncolour = 'red'")
+    assert "endpoints.a.colour" in assert_a_sentence(emulator("up", "--config", str(config)), 2)
+
+
+def test_a_file_and_options_together_also_in_the_background(emulator: Emulator, tmp_path: Path) -> None:
+    config = tmp_path / "emulator.toml"
+    config.write_text("region = 'eu-west-1'\nverify = true\n[endpoints.a]\nurl = 'ws://127.0.0.1:9'\n")
+    arguments = ("--config", str(config), "--no-verify", "--hostname", "one.example", "--hostname", "two.example")
+    started = emulator(*up("--detach", "--endpoint", "b=ws://127.0.0.1:10", *arguments))
+    status = emulator.status()
+    assert (status["region"], status["hostnames"]) == ("eu-west-1", ["one.example", "two.example"])
+    assert [endpoint["name"] for endpoint in status["endpoints"]] == ["a", "b"]
+    assert "signatures are not checked" in started.stdout
+    assert "nothing listens at http://127.0.0.1:9 yet" in started.stdout
+    assert "export AWS_REGION=eu-west-1" in emulator("env").stdout
+
+
+def test_without_the_extra_one_is_told_what_to_install(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in [
+        name for name in sys.modules if name.startswith(("antiphon.emulator.local", "antiphon.emulator.cert"))
+    ]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    for arguments in (up("--endpoint", "a=ws://127.0.0.1:9"), ("env", "--port", "8443")):
+        said = assert_a_sentence(emulator(*arguments), 1)
+        assert "needs cryptography" in said
+        assert "pip install 'antiphon[emulator]'" in said
+    assert emulator("status").stdout.startswith("not running")
+    assert emulator("down").returncode == 0
+
+
+def test_what_needs_no_extra_imports_none() -> None:
+    code = (
+        "import sys, antiphon.cli.emulate; print({'h2', 'h11', 'cryptography', 'certifi', 'numpy'} & set(sys.modules))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown == "set()\n"
+
+
+def test_env_is_for_a_shell_or_json_and_may_come_first(emulator: Emulator) -> None:
+    shell = emulator("env", "--port", "9443").stdout
+    variables = json.loads(emulator("env", "--port", "9443", "--json").stdout)
+    assert "export AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2=https://127.0.0.1:9443\n" in shell
+    assert "unset AWS_PROFILE\n" in shell
+    assert variables["AWS_SESSION_TOKEN"] is None
+    bundle = Path(variables["SSL_CERT_FILE"])
+    before = bundle.read_bytes()
+    assert stat.S_IMODE(bundle.stat().st_mode) == 0o600
+
+    assert emulator(*up("--detach", "--endpoint", "a=ws://127.0.0.1:9")).returncode == 0
+    running = json.loads(emulator("env", "--json").stdout)
+    assert running["AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME"] == emulator.status()["url"]
+    assert running["AWS_SECRET_ACCESS_KEY"] == variables["AWS_SECRET_ACCESS_KEY"]
+    assert bundle.read_bytes() == before
+
+
+def test_logs_of_one_in_the_foreground_are_where_it_is(emulator: Emulator, tmp_path: Path) -> None:
+    ready = tmp_path / "ready.json"
+    process = emulator.start(*up("--endpoint", "a=ws://127.0.0.1:9", "--ready-file", str(ready)))
+    until(ready.exists)
+    assert "logs --events" in assert_a_sentence(emulator("logs"), 1)
+    process.terminate()
+    process.communicate(timeout=TIMEOUT_S)
+
+
+def test_events_can_be_followed(emulator: Emulator) -> None:
+    emulator.state.write("events.jsonl", b'{"event":"one"}\n')
+    following = emulator.start("logs", "--events", "--follow")
+    assert following.stdout is not None
+    assert following.stdout.readline() == '{"event":"one"}\n'
+    with emulator.state.events.open("a") as file:
+        file.write('{"event":"two"}\n')
+    assert following.stdout.readline() == '{"event":"two"}\n'
+    following.send_signal(signal.SIGINT)
+    assert following.communicate(timeout=TIMEOUT_S)[1] == ""
+    assert following.returncode == 130
+    assert emulator("logs", "--events").stdout == '{"event":"one"}\n{"event":"two"}\n'
+
+
+def test_the_secret_is_nowhere_but_in_env(emulator: Emulator) -> None:
+    shown = emulator(*up("--detach", "--endpoint", "a=ws://127.0.0.1:9")).stdout
+    secret = json.loads(emulator("env", "--json").stdout)["AWS_SECRET_ACCESS_KEY"]
+    pid = emulator.status()["pid"]
+    shown += emulator("status", "--json").stdout + emulator("logs").stdout
+    shown += Path(f"/proc/{pid}/cmdline").read_text()
+    assert secret not in shown
+
+
+def test_help_names_every_command(emulator: Emulator) -> None:
+    shown = emulator("--help").stdout
+    for command in emulate.registered_commands:
+        assert command.callback is not None
+        assert re.search(rf"\b{command.callback.__name__}\b", shown)
