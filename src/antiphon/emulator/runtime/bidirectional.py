@@ -82,16 +82,17 @@ class Bidirectional:
 
     def received(self, data: bytes, credit: int) -> None:
         """Pass on what is in a piece of the input, as soon as the container takes it."""
-        self._held += data
         self._held_credit += credit
         if self._input_flows:
-            self._forward()
+            self._forward(data)
+        else:
+            self._held += data
 
     def ended(self) -> None:
         """Note the end of the input; the container may still have much to say."""
         self._client_ended = True
         if self._input_flows:
-            self._forward()
+            self._forward(b"")
 
     def lost(self) -> None:
         """Close the container's WebSocket: nobody listens any more."""
@@ -153,7 +154,8 @@ class Bidirectional:
         """Let the client go on."""
         if not self._done:
             self._input_flows = True
-            self._forward()
+            held, self._held = bytes(self._held), bytearray()
+            self._forward(held)
 
     def ping(self, missed: int) -> None:
         """Note it."""
@@ -180,8 +182,7 @@ class Bidirectional:
             refuse(self._stream, self._target.model_error(f"{_REFUSED}: {error}", error.status or 0))
             self._finish(None)
 
-    def _forward(self) -> None:
-        data, self._held = bytes(self._held), bytearray()
+    def _forward(self, data: bytes) -> None:
         try:
             for frame in self._frames.feed(data):
                 self._totals.parts_in += 1

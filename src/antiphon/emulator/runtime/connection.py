@@ -3,6 +3,7 @@
 import asyncio
 import socket
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from antiphon.emulator.runtime.http2 import Http2
 from antiphon.emulator.runtime.http2_events import Data, Ended, Event, Gone, Request, Reset
@@ -27,9 +28,10 @@ Route = Callable[[Request, Stream], Handler]
 class _Stream:
     """The `Stream` of one request."""
 
-    def __init__(self, connection: "Http2Connection", number: int) -> None:
+    def __init__(self, connection: "Http2Connection", number: int, log: EventLog, connection_number: int) -> None:
         self._connection = connection
         self._number = number
+        self._write_log = partial(log.write, connection=connection_number, stream=number)
 
     def start(self, status: int, headers: Iterable[tuple[str, str]]) -> None:
         self._connection.start(self._number, status, headers)
@@ -44,7 +46,7 @@ class _Stream:
         self._connection.credit(self._number, size)
 
     def note(self, event: str, **fields: Field) -> None:
-        self._connection.note(event, stream=self._number, **fields)
+        self._write_log(event, **fields)
 
 
 class Http2Connection(asyncio.Protocol):
@@ -92,6 +94,7 @@ class Http2Connection(asyncio.Protocol):
         if _QUICK_ACK is not None and self._socket is not None:
             # The AWS SDKs leave Nagle's algorithm on: a small send waits until the one before is acknowledged.
             self._socket.setsockopt(socket.IPPROTO_TCP, _QUICK_ACK, 1)
+        self._flushing = True  # below, with all that comes of it
         for event in self._http2.receive(data, self._loop.time()):
             self._take(event)
         self._flush()
@@ -174,7 +177,7 @@ class Http2Connection(asyncio.Protocol):
 
     def _begin(self, request: Request) -> None:
         self._cancel_idle()
-        handler = self._route(request, _Stream(self, request.stream))
+        handler = self._route(request, _Stream(self, request.stream, self._log, self._number))
         self._handlers[request.stream] = handler
         handler.begin()
 
