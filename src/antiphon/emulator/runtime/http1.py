@@ -65,6 +65,7 @@ class Http1:
             elif isinstance(event, h11.Data):
                 yield Data(self._number, bytes(event.data), len(event.data))
             elif isinstance(event, h11.EndOfMessage):
+                self._ahead = len(self._h11.trailing_data[0])
                 yield Ended(self._number)
             else:
                 self._invite()
@@ -85,7 +86,6 @@ class Http1:
         self._send(h11.EndOfMessage())
         if self._h11.our_state is h11.DONE and self._h11.their_state is h11.DONE:
             self._h11.start_next_cycle()
-            self._ahead = len(self._h11.trailing_data[0])
 
     def take(self) -> bytes:
         """Give what is to be sent now."""

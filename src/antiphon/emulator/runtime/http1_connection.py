@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
+from uuid import uuid4
 
 from antiphon.emulator.runtime.connection import WRITE_BUFFER_BYTES, Route
 from antiphon.emulator.runtime.http1 import Http1
@@ -91,7 +92,7 @@ class Http1Connection(asyncio.Protocol):
 
     def start(self, status: int, headers: Iterable[tuple[str, str]]) -> None:
         """As `Stream.start`."""
-        self._http1.start(status, headers)
+        self._http1.start(status, (*headers, ("x-amzn-requestid", str(uuid4()))))
         self._flush()
 
     def write(self, data: bytes) -> None:
