@@ -12,7 +12,7 @@ from antiphon.cli.failures import output_that_may_fail
 
 # Each command is the function of its name in the module of its name, or there a group of more commands, imported when
 # it is asked for: a command that speaks should not wait for what only a server needs.
-COMMANDS = ("demo", "say", "serve", "voices", "emulate", "doctor")
+COMMANDS = ("demo", "say", "page", "serve", "voices", "emulate", "doctor")
 
 
 class _Commands(TyperGroup):
