@@ -41,7 +41,10 @@ async def local_sagemaker(
         async with AsyncExitStack() as stack:
             for spec in settings.specs:
                 await stack.enter_async_context(registry.serving(spec, launch))
-            yield await _listen(stack, runtime, settings, held, registry)
+            run = await _listen(stack, runtime, settings, held, registry)
+            # Connections are counted anew from here.
+            log.write("runtime.ready", pid=run.pid, url=run.url)
+            yield run
 
 
 def _runtime(settings: EmulatorSettings, folder: StateFolder, registry: Registry, log: EventLog) -> Runtime:
