@@ -11,6 +11,7 @@ from typing import Any
 from tests.emulator.runtime.raw_client import RawClient, raw_client
 from tests.emulator.runtime.raw_container import Connection, RawContainer, raw_container
 
+from antiphon.emulator.runtime.connection import Http2Connection
 from antiphon.emulator.runtime.ports import Field
 from antiphon.emulator.runtime.server import Runtime
 from antiphon.emulator.runtime.timings import Timings
@@ -85,10 +86,27 @@ class Rig:
         assert response.status == 200, bytes(response.body)
         return stream, await self.container.connected()
 
+    @property
+    def connection(self) -> Http2Connection:
+        """The client's connection, as the runtime has it."""
+        (connection,) = self.runtime._connections
+        assert isinstance(connection, Http2Connection)
+        return connection
+
     async def logged(self, event: str, times: int = 1) -> list[dict[str, Any]]:
         """Wait until the log has an event."""
         await eventually(lambda: len(self.log.all(event)) >= times)
         return self.log.all(event)
+
+
+@asynccontextmanager
+async def runtime_for(
+    registry: Registry, certificate: Certificate, log: Log, timings: Timings = TIMINGS, keys: SigningKeys | None = None
+) -> AsyncIterator[tuple[Runtime, int]]:
+    """A runtime and its port."""
+    runtime = Runtime(registry, keys, timings, log, certificate.context())
+    async with runtime.listening("127.0.0.1", 0) as port:
+        yield runtime, port
 
 
 @asynccontextmanager
@@ -102,9 +120,8 @@ async def rig(
             "cold": Backend(container.url, in_service=False),
             "nowhere": Backend("http://127.0.0.1:1"),
         }
-        runtime = Runtime(Registry(backends), keys, timings, log, certificate.context())
         async with (
-            runtime.listening("127.0.0.1", 0) as port,
+            runtime_for(Registry(backends), certificate, log, timings, keys) as (runtime, port),
             raw_client(port, str(certificate.authority)) as client,
         ):
             yield Rig(runtime, port, container, client, log)

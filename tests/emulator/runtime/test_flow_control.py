@@ -8,8 +8,10 @@ from tests.emulator.runtime.raw_client import part
 from tests.emulator.runtime.raw_container import Connection
 from websockets.frames import Opcode
 
+from antiphon.emulator.runtime.bidirectional import Bidirectional
 from antiphon.emulator.runtime.connection import SEND_BUFFER_BYTES, WRITE_BUFFER_BYTES
 from antiphon.emulator.runtime.http2 import CONNECTION_WINDOW_BYTES, STREAM_WINDOW_BYTES
+from antiphon.emulator.wire.parts import encode_part
 
 pytestmark = pytest.mark.anyio
 
@@ -36,11 +38,7 @@ async def fill(container: Connection) -> int:
 
 def held(it: Rig) -> int:
     """Bytes that the runtime keeps for its clients."""
-    return sum(
-        len(outgoing.data)
-        for connection in it.runtime._connections
-        for outgoing in connection._http2._outgoing.values()
-    )
+    return sum(len(outgoing.data) for outgoing in it.connection._http2._outgoing.values())
 
 
 async def test_a_client_that_does_not_credit_stops_the_container(certificate: Certificate) -> None:
@@ -68,19 +66,14 @@ async def test_a_client_that_does_not_read_its_socket_stops_the_container(certif
         transport = it.client.writer.transport
         transport.pause_reading()  # type: ignore[attr-defined] # a transport for both directions
         await fill(container)
-        (connection,) = it.runtime._connections
-        assert connection._transport is not None
-        assert connection._transport.get_write_buffer_size() <= 2 * WRITE_BUFFER_BYTES
+        assert it.connection._transport is not None
+        assert it.connection._transport.get_write_buffer_size() <= 2 * WRITE_BUFFER_BYTES
         assert held(it) <= SEND_BUFFER_BYTES + 2**18
         transport.resume_reading()  # type: ignore[attr-defined] # as above
         container.send(Opcode.TEXT, b"last")
-        await eventually(lambda: it.client.responses[stream].body.endswith(part_end(b"last")), 30)
-
-
-def part_end(data: bytes) -> bytes:
-    from antiphon.emulator.wire.parts import encode_part  # noqa: PLC0415 - beside its only use
-
-    return encode_part(data, text=True, final=True)
+        await eventually(
+            lambda: it.client.responses[stream].body.endswith(encode_part(b"last", text=True, final=True)), 30
+        )
 
 
 async def test_a_stream_that_nobody_reads_leaves_the_others_alone(certificate: Certificate) -> None:
@@ -118,8 +111,9 @@ async def test_a_container_that_does_not_read_stops_the_client(certificate: Cert
         (sidecar,) = it.runtime._sidecars
         assert sidecar._transport is not None
         assert sidecar._transport.get_write_buffer_size() <= 2**18
-        (handler,) = next(iter(it.runtime._connections))._handlers.values()
-        assert len(handler._held) <= STREAM_WINDOW_BYTES  # type: ignore[attr-defined] # of a Bidirectional
+        (handler,) = it.connection._handlers.values()
+        assert isinstance(handler, Bidirectional)
+        assert len(handler._held) <= STREAM_WINDOW_BYTES
         container.resume()
         await it.client.until(lambda: it.client.h2.local_flow_control_window(stream) > 0)
 
