@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from awscrt import http
-from awscrt.exceptions import AwsCrtError
 from smithy_http import Field, Fields
 
 from antiphon.client.sagemaker.exchange import Exchange, Head, StreamLostError
@@ -124,5 +123,5 @@ async def _pump(exchange: Exchange, body: Any) -> None:
         async for data in body:
             await exchange.write(bytes(data))
         await exchange.end_request()
-    except AwsCrtError:
+    except StreamLostError:
         await body.close(flush=False)

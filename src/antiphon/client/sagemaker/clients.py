@@ -101,8 +101,8 @@ async def lease(authority: Authority, timeout_s: float) -> Lease:
         timeout_s: as `connect`.
 
     Raises:
-        AwsCrtError: no connection could be made.
-        OSError: the authorities' certificates cannot be read.
+        CrtError: no connection could be made.
+        AuthoritiesError: there is nothing to trust.
     """
     return await _pools.setdefault(asyncio.get_running_loop(), _Pool()).lease(authority, timeout_s)
 

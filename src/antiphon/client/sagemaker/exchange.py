@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
-from awscrt.exceptions import AwsCrtError
-
-from antiphon.client.sagemaker.http2 import Connection, in_loop, settled
+from antiphon.client.sagemaker.http2 import Connection, CrtError, crt_errors, in_loop
 
 MAX_UNREAD_BYTES = 2**26
 """Of one stream, where CRT cannot hold a server back; beyond that the stream is given up."""
@@ -36,7 +34,7 @@ class Exchange:
         request: without a body.
 
     Raises:
-        AwsCrtError: nothing was sent, as the connection takes no more requests.
+        CrtError: nothing was sent, as the connection takes no more requests.
     """
 
     def __init__(self, connection: Connection, request: Any) -> None:
@@ -50,15 +48,18 @@ class Exchange:
         self._request_ended = False
         self._failure: StreamLostError | None = None
         self._news = asyncio.Event()
+        self._written = asyncio.Event()
         self.complete = asyncio.Event()
         """Both sides have ended, or the stream is lost."""
-        self._stream = connection.crt.request(request, self._on_response, self._on_body, manual_write=True)
+        with crt_errors():
+            self._stream = connection.crt.request(request, self._on_response, self._on_body, manual_write=True)
         self._stream.completion_future.add_done_callback(lambda future: in_loop(self._loop, self._completed, future))
         # Tells the end of the response apart from that of the exchange; CRT before 0.29 does not.
         remote_end = getattr(self._stream, "remote_end_stream_future", None)
         if remote_end is not None:
             remote_end.add_done_callback(lambda future: in_loop(self._loop, self._remote_ended, future))
-        self._stream.activate()
+        with crt_errors():
+            self._stream.activate()
 
     # In CRT's thread.
 
@@ -91,6 +92,7 @@ class Exchange:
         error = future.exception()
         self._end(StreamLostError(_describe(error)) if error is not None else None)
         self.complete.set()
+        self._written.set()
 
     def _end(self, failure: StreamLostError | None) -> None:
         if not self._ended:
@@ -133,7 +135,7 @@ class Exchange:
         self._buffer += chunk
         self._unread -= len(chunk)
         if self._connection.holds_back and chunk and not self._ended:
-            with suppress(AwsCrtError):  # it may have ended meanwhile
+            with suppress(CrtError), crt_errors():  # it may have ended meanwhile
                 self._stream.update_window(len(chunk))
 
     async def _wait(self) -> None:
@@ -144,18 +146,31 @@ class Exchange:
         """Send a part of the request's body; waits while the server takes nothing.
 
         Raises:
-            AwsCrtError: the stream is over.
+            StreamLostError: the server takes no more.
         """
-        await settled(self._stream.write_data(BytesIO(data)))
+        await self._write(BytesIO(data), end=False)
 
     async def end_request(self) -> None:
         """Send the end of the request's body.
 
         Raises:
-            AwsCrtError: the stream is over.
+            StreamLostError: the server takes no more.
         """
         self._request_ended = True
-        await settled(self._stream.write_data(None, end_stream=True))
+        await self._write(None, end=True)
+
+    async def _write(self, data: BytesIO | None, *, end: bool) -> None:
+        # CRT forgets a write that waits when the server ends the stream: its future is never done.
+        self._written.clear()
+        if self.complete.is_set():
+            raise StreamLostError(_OVER)
+        with suppress(CrtError), crt_errors():
+            writing = self._stream.write_data(data, end_stream=end)
+            writing.add_done_callback(lambda _: in_loop(self._loop, self._written.set))
+            await self._written.wait()
+            if writing.done() and writing.exception() is None:
+                return
+        raise StreamLostError(_OVER)
 
     def abandon(self, why: str) -> None:
         """Let whoever waits here hear `why`, and end the request.
@@ -165,9 +180,11 @@ class Exchange:
         self._end(StreamLostError(why))
         if not self._request_ended and not self.complete.is_set():
             self._request_ended = True
-            with suppress(AwsCrtError):
+            with suppress(CrtError), crt_errors():
                 self._stream.write_data(None, end_stream=True)
 
+
+_OVER = "the server takes no more"
 
 _ENDINGS = {
     "AWS_ERROR_HTTP_CONNECTION_CLOSED": "the connection was lost",
@@ -178,5 +195,5 @@ _ENDINGS = {
 
 
 def _describe(error: BaseException) -> str:
-    name = error.name if isinstance(error, AwsCrtError) else type(error).__name__
+    name = getattr(error, "name", type(error).__name__)
     return _ENDINGS.get(name, f"the stream broke ({name})")

@@ -12,20 +12,56 @@ CRT looks at no ``HTTPS_PROXY``: the host must be reachable from here.
 
 import asyncio
 import inspect
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from awscrt import http, io
+from awscrt.exceptions import AwsCrtError
 
 WINDOW_BYTES = 2**18
 """That a server may send ahead of whoever reads a stream; five seconds of 24 kHz PCM."""
 
 MAX_STREAMS = 256
 """On one connection, unless the server wants fewer."""
+
+
+class CrtError(Exception):
+    """CRT could not do it.
+
+    Attributes:
+        name: CRT's, such as ``AWS_IO_SOCKET_CONNECTION_REFUSED``.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+class AuthoritiesError(Exception):
+    """The certificates of the authorities cannot be used; the message says why."""
+
+
+_NAME = re.compile(r"\((?P<name>AWS_\w+)\)")
+
+
+@contextmanager
+def crt_errors() -> Iterator[None]:
+    """Raise `CrtError` for what CRT raises: errors that it names itself or, from the C side, in their text alone."""
+    try:
+        yield
+    except AwsCrtError as error:
+        raise CrtError(error.name) from None
+    except RuntimeError as error:
+        named = _NAME.search(str(error))
+        if named is None:
+            raise
+        raise CrtError(named["name"]) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,25 +97,37 @@ def in_loop(loop: asyncio.AbstractEventLoop, callback: Callable[..., object], *a
         loop.call_soon_threadsafe(callback, *arguments)
 
 
+class _Limits:
+    """What the server's settings allow."""
+
+    def __init__(self) -> None:
+        self.max_streams = MAX_STREAMS
+
+    def change(self, settings: list[Any]) -> None:
+        """Take new settings; called by CRT, in its thread."""
+        for setting in settings:
+            if setting.id is http.Http2SettingID.MAX_CONCURRENT_STREAMS:
+                self.max_streams = min(setting.value, MAX_STREAMS)
+
+
 class Connection:
     """An open HTTP/2 connection; see `connect`."""
 
-    def __init__(self, crt: Any, *, holds_back: bool) -> None:
+    def __init__(self, crt: Any, limits: _Limits, *, holds_back: bool) -> None:
         self.crt = crt
+        self._limits = limits
         self.holds_back = holds_back
         """Whether a server waits while a stream is not read."""
-        self.max_streams = MAX_STREAMS
+
+    @property
+    def max_streams(self) -> int:
+        """How many streams may be open at once; the server may change it."""
+        return self._limits.max_streams
 
     @property
     def is_open(self) -> bool:
         """Whether it was, at last sight."""
         return bool(self.crt.is_open())
-
-    def settings_changed(self, settings: list[Any]) -> None:
-        """Take the server's settings; called by CRT, in its thread."""
-        for setting in settings:
-            if setting.id is http.Http2SettingID.MAX_CONCURRENT_STREAMS:
-                self.max_streams = min(setting.value, MAX_STREAMS)
 
     def close(self) -> "Future[None]":
         """Begin to close; every exchange ends. The future is done when the socket is closed."""
@@ -95,36 +143,26 @@ async def connect(authority: Authority, timeout_s: float) -> Connection:
         timeout_s: that the network may take for it. The whole call is for the caller to bound.
 
     Raises:
-        AwsCrtError: it could not be done.
-        OSError: the authorities' certificates cannot be read.
+        CrtError: it could not be done.
+        AuthoritiesError: there is nothing to trust.
     """
-    early: list[list[Any]] = []
-    connection: Connection | None = None
-
-    def settings_changed(settings: list[Any], **_: object) -> None:
-        if connection is None:
-            early.append(settings)
-        else:
-            connection.settings_changed(settings)
-
+    limits = _Limits()
     window = _window_options()
-    opening: Future[Any] = http.Http2ClientConnection.new(
-        authority.host,
-        authority.port,
-        bootstrap=_bootstrap(),
-        socket_options=_socket_options(timeout_s),
-        tls_connection_options=_tls(authority),
-        on_remote_settings_changed=settings_changed,
-        **window,
-    )
-    try:
-        connection = Connection(await settled(opening), holds_back=bool(window))
-    except asyncio.CancelledError:
-        opening.add_done_callback(_close_late)
-        raise
-    for settings in early:
-        connection.settings_changed(settings)
-    return connection
+    with crt_errors():
+        opening: Future[Any] = http.Http2ClientConnection.new(
+            authority.host,
+            authority.port,
+            bootstrap=_bootstrap(),
+            socket_options=_socket_options(timeout_s),
+            tls_connection_options=_tls(authority),
+            on_remote_settings_changed=limits.change,
+            **window,
+        )
+        try:
+            return Connection(await settled(opening), limits, holds_back=bool(window))
+        except asyncio.CancelledError:
+            opening.add_done_callback(_close_late)
+            raise
 
 
 def _close_late(opening: "Future[Any]") -> None:
@@ -157,11 +195,22 @@ def _socket_options(timeout_s: float) -> Any:
 
 
 def _tls(authority: Authority) -> Any:
-    options = io.TlsContextOptions()
-    if authority.ca_file is not None:
-        with open(authority.ca_file, "rb") as handle:  # noqa: PTH123 - as the user wrote it
-            options.override_default_trust_store(handle.read())
-    connection_options = io.ClientTlsContext(options).new_connection_options()
+    connection_options = io.ClientTlsContext(_trust(authority.ca_file)).new_connection_options()
     connection_options.set_server_name(authority.host)
     connection_options.set_alpn_list(["h2"])
     return connection_options
+
+
+def _trust(ca_file: str | None) -> Any:
+    options = io.TlsContextOptions()
+    if ca_file is None:
+        return options
+    try:
+        with crt_errors():
+            options.override_default_trust_store(Path(ca_file).read_bytes())
+            io.ClientTlsContext(options)
+    except OSError as error:
+        raise AuthoritiesError(f"cannot read the authorities in {ca_file}: {error.strerror or error}") from None
+    except CrtError:
+        raise AuthoritiesError(f"the authorities in {ca_file} are no certificates in PEM") from None
+    return options

@@ -77,17 +77,19 @@ class _Opening:
             raise self._silent("what provides the AWS credentials") from None
 
     async def _stream(self, account: Account, where: str) -> "tuple[SdkStream, Lease]":
-        from awscrt.exceptions import AwsCrtError  # noqa: PLC0415 - an extra
+        from antiphon.client.sagemaker.http2 import AuthoritiesError, CrtError  # noqa: PLC0415 - an extra
 
         try:
             lease = await self._lease(account, where)
             try:
                 return await self._on(lease, account), lease
-            except AwsCrtError:  # it had stopped taking streams, which only asking tells; the next one is new
+            except CrtError:  # it had stopped taking streams, which only asking tells; the next one is new
                 lease = await self._lease(account, where)
                 return await self._on(lease, account), lease
-        except AwsCrtError as error:
+        except CrtError as error:
             raise failures.unreachable(where, error.name) from None
+        except AuthoritiesError as error:
+            raise ConnectError(str(error)) from None
         except ConnectError:
             raise
         except TimeoutError:
@@ -117,13 +119,11 @@ class _Opening:
         lease: Lease | None = None
         try:
             if not (await asyncio.wait({leasing}, timeout=min(PROBE_AFTER_S, self._left_s)))[0]:
-                await _check_certificate(account, where)
+                await _check_certificate(account, where, min(_PROBE_TIMEOUT_S, self._left_s))
                 await asyncio.wait({leasing}, timeout=self._left_s)
             if not leasing.done():
                 raise TimeoutError
             lease = leasing.result()
-        except OSError as error:
-            raise _unreadable(account, error) from None
         finally:
             if lease is None:
                 await _give_up(leasing)
@@ -137,13 +137,7 @@ async def _give_up(leasing: "asyncio.Task[Any]") -> None:
         await leasing.result().release()
 
 
-def _unreadable(account: Account, error: OSError) -> Exception:
-    if isinstance(error, TimeoutError):
-        return error
-    return ConnectError(f"cannot read the authorities in {account.ca_file}: {error.strerror or error}")
-
-
-async def _check_certificate(account: Account, where: str) -> None:
+async def _check_certificate(account: Account, where: str, timeout_s: float) -> None:
     """Find out whether it is the certificate that makes CRT silent.
 
     Raises:
@@ -152,7 +146,7 @@ async def _check_certificate(account: Account, where: str) -> None:
     try:
         context = ssl.create_default_context(cafile=account.ca_file)
         context.set_alpn_protocols(["h2"])
-        async with asyncio.timeout(_PROBE_TIMEOUT_S):
+        async with asyncio.timeout(timeout_s):
             _, writer = await asyncio.open_connection(account.host, account.port, ssl=context)
     except ssl.SSLCertVerificationError as error:
         advice = "pass ca_file, or set AWS_CA_BUNDLE"

@@ -170,7 +170,7 @@ async def open_stream(target: SageMakerTarget, account: Account, connection: Con
     Raises:
         TimeoutError: the service has not answered.
         RefusedError: it has, with an error.
-        AwsCrtError: the connection takes no more streams; nothing was sent.
+        CrtError: the connection takes no more streams; nothing was sent.
         StreamLostError: it broke.
     """
     sdk = load_sdk()

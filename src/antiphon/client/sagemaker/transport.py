@@ -18,6 +18,9 @@ CLOSE_TIMEOUT_S = 2.0
 
 _WHY_TIMEOUT_S = 1.0
 
+# The service has no close frame, and does not say what it does when the input ends: the server is told in its own words.
+_FAREWELL = '{"type":"session.close"}'
+
 
 class SageMakerTransport:
     """A `Transport` over an open stream.
@@ -59,10 +62,10 @@ class SageMakerTransport:
 
     async def _settle(self) -> None:
         """Wait for what a cancelled `send` left unfinished."""
-        if self._sending is not None:
-            await asyncio.wait({self._sending})
-            self._sending.exception()
-            self._sending = None
+        sending = self._sending
+        if sending is not None:
+            await asyncio.wait({sending})
+            sending.exception()
 
     async def _why(self) -> ConnectionClosedError:
         # Who sends may notice first; who reads knows more.
@@ -88,16 +91,19 @@ class SageMakerTransport:
         The code and the reason are what `receive` raises here; the service has nothing to send them with.
         """
         if self._closing is None:
+            over = self._ending is not None
             self._end(ConnectionClosedError(code, reason))
             self._messages.clear()
             self._taken.set()
-            self._closing = asyncio.create_task(self._close(), name="antiphon-sagemaker-close")
+            self._closing = asyncio.create_task(self._close(over=over), name="antiphon-sagemaker-close")
         await asyncio.shield(self._closing)
 
-    async def _close(self) -> None:
+    async def _close(self, *, over: bool) -> None:
         with suppress(Exception):  # of the SDK, or that it takes too long; the stream is over either way
             async with asyncio.timeout(CLOSE_TIMEOUT_S):
                 await self._settle()
+                if not over:
+                    await self._stream.send(_FAREWELL)
                 await self._stream.end_input()
         ended = await self._stream.abandon()
         await self._settle()
