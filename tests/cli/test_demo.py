@@ -3,10 +3,12 @@
 import json
 import re
 import wave
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 from tests.cli.command import antiphon, assert_a_sentence
 
@@ -44,6 +46,44 @@ def test_the_recording_is_what_was_reported(report: dict[str, Any], folder: Path
         assert recording.getnframes() / 24000 == pytest.approx(report["audio_s"])
     assert report["chunks"] > report["audio_s"]
     assert report["engine"] == "hibari"
+
+
+def test_it_went_through_the_aws_sdk_and_the_local_sagemaker(report: dict[str, Any], folder: Path) -> None:
+    assert report["target"] == "sagemaker://qwen3-tts"
+    assert report["sdk_version"] == metadata.version("aws-sdk-sagemaker-runtime-http2")
+    events = [json.loads(line) for line in (folder / report["event_log"]).read_text().splitlines()]
+    (opened,) = [event for event in events if event["event"] == "connection.opened"]
+    assert opened["protocol"] == "h2"
+    audio = [event for event in events if event["event"] == "to_client" and event["data_type"] == "BINARY"]
+    assert len(audio) == report["chunks"]
+    assert sum(event["bytes"] for event in audio) == report["bytes"]
+    assert not any(name in str(events) for name in ("Hello", "welcome"))
+
+
+def test_nothing_of_it_is_left(report: dict[str, Any], folder: Path) -> None:
+    (ready,) = [
+        event
+        for event in map(json.loads, (folder / report["event_log"]).read_text().splitlines())
+        if event["event"] == "runtime.ready"
+    ]
+    assert not psutil.pid_exists(ready["pid"])
+
+
+def test_the_short_way(tmp_path: Path) -> None:
+    result = antiphon("demo", "--direct", "--engine", "tone", "--text", "Hi.", "--json", "report.json", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["target"].startswith("ws://127.0.0.1:")
+    assert report["sdk_version"] is None
+    assert report["event_log"] is None
+
+
+def test_without_the_extras_it_takes_the_short_way_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "awscrt.py").write_text("raise ModuleNotFoundError(\"No module named 'awscrt'\", name='awscrt')")
+    result = antiphon("demo", "--engine", "tone", "--text", "Hi.", cwd=tmp_path, PYTHONPATH=str(tmp_path))
+    assert result.returncode == 0, result.stderr
+    assert "awscrt is not installed (pip install 'antiphon[emulator,sagemaker]')" in result.stdout
+    assert "client → WebSocket → server → tone" in result.stdout
 
 
 @pytest.mark.filterwarnings("ignore")  # of the recogniser, which is not ours

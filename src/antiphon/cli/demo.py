@@ -1,7 +1,7 @@
 """`antiphon demo`: the whole chain on this machine, in half a minute, with figures."""
 
 import json
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 import antiphon
-from antiphon.server.child import ChildError, child_server
+from antiphon.cli.demo_chain import Chain, missing, over_websocket, through_sagemaker
 from antiphon.cli.engines import check_engine
 from antiphon.cli.failures import ExitCode, fail, reported
 from antiphon.cli.outputs import STANDARD_OUTPUT, check_output, outputs
@@ -21,6 +21,7 @@ from antiphon.client.errors import SpeechError
 from antiphon.client.events import Audio, Finished
 from antiphon.client.pace import paced
 from antiphon.client.statistics import Statistics
+from antiphon.server.child import ChildError
 
 TEXT = (
     "Hello, and welcome. You are hearing this sentence while the rest of the text is still being written. "
@@ -33,6 +34,7 @@ NEXT = """\
   antiphon say 'Hello there.' --play        say something through the loudspeaker
   antiphon voices                           other voices
   antiphon serve                            a server for your own client on ws://127.0.0.1:8080
+  antiphon emulate up --endpoint qwen3-tts  the local SageMaker of this demo, for the AWS SDKs
   antiphon doctor                           what works on this machine, and what to do about the rest"""
 
 
@@ -47,6 +49,7 @@ class DemoOptions:
     voice: str | None
     engine: str
     to: str | None
+    direct: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,8 @@ class DemoReport:
         worst_starvation_s: the longest that a listener would have waited for lack of audio.
         engine: who spoke; None for a server that was running already.
         target: where.
+        sdk_version: of the AWS SDK; None when it took no part.
+        event_log: what crossed the wire of the local SageMaker, as JSON lines; None when it took no part.
         text: what.
         wav: the recording.
     """
@@ -80,6 +85,8 @@ class DemoReport:
     worst_starvation_s: float
     engine: str | None
     target: str
+    sdk_version: str | None
+    event_log: str | None
     text: str
     wav: str
 
@@ -92,9 +99,13 @@ def demo(
     voice: Annotated[str | None, typer.Option(help="Voice; `antiphon voices` lists them.")] = None,
     engine: Annotated[str, typer.Option(help="Engine of the server that the demo starts.")] = "hibari",
     to: Annotated[str | None, typer.Option("--to", help="Speak through this server (ws://HOST:PORT) instead.")] = None,
+    direct: Annotated[bool, typer.Option("--direct", help="Leave SageMaker out: WebSocket to the server.")] = False,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here, as JSON.")] = None,
 ) -> None:
-    """Start a server on a free port, stream a paragraph to it at an LLM's pace, and record what comes back.
+    """Stream a paragraph to a voice at an LLM's pace, through a local SageMaker, and record what comes back.
+
+    The way is the longest that is installed: the AWS SDK, HTTP/2, a local SageMaker's runtime and sidecar, a server; or,
+    without the extras emulator and sagemaker, WebSocket to the server. All of it is started here, and ends with it.
 
     Shows units, chunks and bytes while they arrive, then how soon the first sound came. Exit status 0 only when there
     was sound.
@@ -106,7 +117,7 @@ def demo(
     if to is None:
         check_engine(engine)
     console = Console()
-    options = DemoOptions(text, tokens_per_second, output, play, voice, engine, to)
+    options = DemoOptions(text, tokens_per_second, output, play, voice, engine, to, direct)
     with reported(SpeechError, ChildError, OSError):
         report = run(_demo(console, options))
         if json_file is not None:
@@ -119,12 +130,32 @@ def demo(
 
 async def _demo(console: Console, options: DemoOptions) -> DemoReport:
     async with AsyncExitStack() as stack:
-        target = options.to or await _start_server(console, stack, options.engine)
-        chain = "client → WebSocket → server" + (f" → {options.engine}" if options.to is None else "")
-        console.print(f"{options.tokens_per_second:g} tokens/s → {chain}  ({target})", highlight=False, soft_wrap=True)
-        sound = await stack.enter_async_context(outputs(options.output, play=options.play))
-        voice = await stack.enter_async_context(antiphon.connect(target, voice=options.voice))
-        statistics = Statistics()
+        chain = await stack.enter_async_context(_chain(console, options))
+        words = f"{options.tokens_per_second:g} tokens/s → {chain.words}  ({chain.target})"
+        console.print(words, highlight=False, soft_wrap=True)
+        statistics = await _speak(console, options, chain.target)
+    return _report(statistics, options, chain)
+
+
+def _chain(console: Console, options: DemoOptions) -> AbstractAsyncContextManager[Chain]:
+    if options.to is not None:
+        return nullcontext(Chain(options.to, "client → server"))
+    if options.direct:
+        return over_websocket(console, options.engine)
+    lacking = missing()
+    if lacking is None:
+        return through_sagemaker(console, options.engine, options.output.with_suffix(".events.jsonl"))
+    install = "pip install 'antiphon[emulator,sagemaker]'"
+    console.print(f"without SageMaker: {lacking} is not installed ({install})", markup=False, highlight=False)
+    return over_websocket(console, options.engine)
+
+
+async def _speak(console: Console, options: DemoOptions, target: str) -> Statistics:
+    statistics = Statistics()
+    async with (
+        outputs(options.output, play=options.play) as sound,
+        antiphon.connect(target, voice=options.voice) as voice,
+    ):
         with Progress(console, options.text) as progress:
             async for event in voice.say(progress.watch(paced(options.text, options.tokens_per_second))):
                 progress.show(event)
@@ -132,16 +163,10 @@ async def _demo(console: Console, options: DemoOptions) -> DemoReport:
                     await sound.take(event)
                 elif isinstance(event, Finished):
                     statistics = event.statistics
-    return _report(statistics, options, target)
+    return statistics
 
 
-async def _start_server(console: Console, stack: AsyncExitStack, engine: str) -> str:
-    with console.status(f"starting a server and loading its voice ({engine}) …"):
-        url = await stack.enter_async_context(child_server("--engine", engine))
-    return url.replace("http://", "ws://", 1)
-
-
-def _report(statistics: Statistics, options: DemoOptions, target: str) -> DemoReport:
+def _report(statistics: Statistics, options: DemoOptions, chain: Chain) -> DemoReport:
     return DemoReport(
         first_audio_s=statistics.first_chunk_s,
         first_audible_s=statistics.first_audible_s,
@@ -153,7 +178,9 @@ def _report(statistics: Statistics, options: DemoOptions, target: str) -> DemoRe
         bytes=statistics.bytes,
         worst_starvation_s=statistics.worst_starvation_s,
         engine=options.engine if options.to is None else None,
-        target=target,
+        target=chain.target,
+        sdk_version=chain.sdk_version,
+        event_log=None if chain.event_log is None else str(chain.event_log),
         text=options.text,
         wav=str(options.output),
     )
@@ -172,6 +199,8 @@ def _print(console: Console, report: DemoReport) -> None:
         table.add_row(label, "never" if seconds is None else f"{seconds:.3f} s")
     table.add_row("audio", f"{report.audio_s:.2f} s at {report.sample_rate} Hz in {report.chunks} chunks")
     table.add_row("recorded in", report.wav)
+    if report.event_log is not None:
+        table.add_row("what crossed the wire", report.event_log)
     console.print()
     console.print(table)
     console.print()

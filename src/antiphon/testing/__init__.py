@@ -15,10 +15,15 @@ from antiphon.testing.endpoint import FakeEndpoint, FakeTransport, fake_speech
 from antiphon.testing.engines import FailingEngine, GatedEngine, HookedEngine, SlowEngine
 
 if TYPE_CHECKING:
-    from antiphon.testing.sagemaker import LocalSageMaker, LocalSageMakerError, local_sagemaker
+    from antiphon.emulator.process import LocalSageMaker, LocalSageMakerError
+    from antiphon.testing.sagemaker import local_sagemaker
 
-# They need pytest, which those who only want a fake may not have.
-_LAZY = frozenset({"LocalSageMaker", "LocalSageMakerError", "local_sagemaker"})
+# They need pytest or an extra, which those who only want a fake may not have.
+_LAZY = {
+    "LocalSageMaker": "antiphon.emulator.process",
+    "LocalSageMakerError": "antiphon.emulator.process",
+    "local_sagemaker": "antiphon.testing.sagemaker",
+}
 
 __all__ = [
     "ENGINE_CHECKS",
@@ -41,5 +46,5 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
-        return getattr(import_module("antiphon.testing.sagemaker"), name)
+        return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
