@@ -5,12 +5,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
+import httpx
 import pytest
 from tests.emulator.runtime.driving import TIMINGS, Backend, Certificate, Log, Registry, eventually
 from tests.emulator.runtime.http_container import CHUNKED, HttpContainer, chunk, http_container, response
 
 from antiphon.emulator.runtime.server import Runtime
 from antiphon.emulator.runtime.timings import Timings
+from antiphon.emulator.wire.eventstream import Decoder, Message
 
 pytestmark = pytest.mark.anyio
 
@@ -255,3 +257,16 @@ async def test_a_runtime_that_stops_answers_what_it_was_asked(certificate: Certi
         status, headers, _ = await r.client.answer()
         assert (status, headers["x-amzn-errortype"]) == (503, "ServiceUnavailable")
         assert await r.client.closed() == b""
+
+
+@pytest.mark.parametrize("target", [INVOKE, STREAM])
+async def test_invocations_come_over_http2_as_well(certificate: Certificate, target: str) -> None:
+    async with rig(certificate) as r:
+        r.container.answers(response(200, bytes(2**20), content_type="audio/pcm"))
+        context = ssl.create_default_context(cafile=str(certificate.authority))
+        async with httpx.AsyncClient(http1=False, http2=True, verify=context, trust_env=False) as client:
+            answer = await client.post(f"https://127.0.0.1:{r.port}{target}", content=bytes(2**20))
+        assert (answer.status_code, answer.http_version) == (200, "HTTP/2")
+        assert len(r.container.asked[0].body) == 2**20
+        events = Decoder().feed(answer.content) if target is STREAM else [Message({}, answer.content)]
+        assert b"".join(event.payload for event in events) == bytes(2**20)

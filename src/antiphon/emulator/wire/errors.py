@@ -86,16 +86,6 @@ def unavailable(message: str) -> AwsError:
     return AwsError("ServiceUnavailable", 503, message)
 
 
-def throttling(message: str = "Rate exceeded") -> AwsError:
-    """Ask a client to come less often."""
-    return AwsError("ThrottlingException", 400, message)
-
-
-def access_denied(message: str) -> AwsError:
-    """Refuse what the caller may not do."""
-    return AwsError("AccessDeniedException", 403, message)
-
-
 def unknown_operation(message: str) -> AwsError:
     """Refuse a request that is none of the operations there are."""
     return AwsError("UnknownOperationException", 404, message)
