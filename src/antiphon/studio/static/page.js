@@ -13,17 +13,30 @@ const speech = new Speech(new URL("speech", import.meta.url.replace(/^http/, "ws
 let utterance = null; // what is being said, or was last
 let turns = Promise.resolve();
 
+const NOTHING_YET = [
+  ["first_sound", "–"],
+  ["played", "0.0 s"],
+  ["buffered", "0.0 s"],
+  ["underruns", "0"],
+  ["format", "–"],
+];
+
 function speak(text, voice, language, pace) {
   quiet();
   if (!text.trim()) return show("error", "There is no text to speak.");
-  utterance = { at: performance.now(), chunks: 0, bytes: 0, received: 0, before: player.statistics, over: false };
+  utterance = { at: performance.now(), chunks: 0, bytes: 0, received: 0, before: null, over: false };
   document.getElementById("antiphon-markers").replaceChildren();
-  for (const figure of ["first_sound", "format"]) setFigure(figure, "–");
+  for (const [figure, value] of NOTHING_YET) setFigure(figure, value);
   showCounts();
-  showStatistics(player.statistics);
   show("waiting", "Waiting for the first sound …");
-  turns = player.connect(player.statistics?.sampleRate ?? LIKELY_RATE).catch(fail);
+  turns = connect(player.statistics?.sampleRate ?? LIKELY_RATE).catch(fail);
   speech.speak({ text, voice: voice || null, language: language || null, tokens_per_second: pace || null });
+}
+
+async function connect(sampleRate) {
+  const said = utterance;
+  await player.connect(sampleRate);
+  said.before = await player.measure();
 }
 
 function stop() {
@@ -58,10 +71,7 @@ function hear(pcm) {
 
 const EVENTS = {
   async unit_started({ index, text, sample_rate }, arrivedAt) {
-    if (player.statistics?.sampleRate !== sample_rate) {
-      await player.connect(sample_rate);
-      utterance.before = player.statistics;
-    }
+    if (player.statistics.sampleRate !== sample_rate) await connect(sample_rate);
     setFigure("format", `PCM ${sample_rate / 1000} kHz`);
     mark(arrivedAt, `Unit ${index} started`, text);
   },
@@ -113,12 +123,12 @@ function showCounts() {
 }
 
 function showStatistics(statistics) {
-  if (!statistics || !utterance) return;
+  if (!statistics || !utterance?.before) return;
   const { sampleRate, rendered, underruns, bufferedMs, audibleAt, playing } = statistics;
   const { before } = utterance;
-  setFigure("played", seconds((rendered - (before?.rendered ?? 0)) / sampleRate));
+  setFigure("played", seconds((rendered - before.rendered) / sampleRate));
   setFigure("buffered", seconds(bufferedMs / 1000));
-  setFigure("underruns", underruns - (before?.underruns ?? 0));
+  setFigure("underruns", underruns - before.underruns);
   if (utterance.over || !playing) return;
   if (document.getElementById("antiphon-status").dataset.state === "waiting") show("speaking", "Speaking …");
   if (audibleAt >= utterance.at) setFigure("first_sound", milliseconds((audibleAt - utterance.at) / 1000));

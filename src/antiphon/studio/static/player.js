@@ -21,6 +21,7 @@ export class Player {
   #node = null;
   #opening = null;
   #fed = 0;
+  #ordered = 0;
   #counts = null;
   #waiting = [];
 
@@ -62,13 +63,13 @@ export class Player {
     const context = new AudioContext({ sampleRate, latencyHint: "interactive" });
     try {
       await context.audioWorklet.addModule(WORKLET);
-    } catch (error) {
+    } catch (cause) {
       await context.close();
-      throw error;
+      throw new Error("the player's script cannot be loaded from the page's own server", { cause });
     }
     this.#context = context;
-    this.#fed = 0;
-    this.#counts = { fed: 0, rendered: 0, flushed: 0, buffered: 0, underruns: 0, underrunSamples: 0, audibleFrame: null };
+    this.#fed = this.#ordered = 0;
+    this.#counts = { fed: 0, rendered: 0, flushed: 0, buffered: 0, underruns: 0, underrunSamples: 0, audibleFrame: null, playing: false, answered: 0 };
     this.#node = new AudioWorkletNode(context, "antiphon-pcm-player", {
       numberOfInputs: 0,
       outputChannelCount: [1],
@@ -93,17 +94,17 @@ export class Player {
       throw new RangeError("more sound waits to be heard than may");
     }
     this.#fed += samples.length;
-    this.#node.port.postMessage({ order: "feed", samples }, [samples.buffer]);
+    this.#order({ order: "feed", samples }, [samples.buffer]);
   }
 
   /** Say that this was all for now. Feeding again begins another stretch of sound. */
   end() {
-    this.#node?.port.postMessage({ order: "end" });
+    this.#order({ order: "end" });
   }
 
   /** Be silent within a few milliseconds, and forget what was not heard yet. */
   flush() {
-    this.#node?.port.postMessage({ order: "flush" });
+    this.#order({ order: "flush" });
   }
 
   /** Resolves when everything that was fed was heard or forgotten. */
@@ -113,9 +114,9 @@ export class Player {
 
   /** Resolves to `statistics` as they are now. */
   async measure() {
-    if (!this.#node) return null;
-    this.#node.port.postMessage({ order: "measure" });
-    await this.#report();
+    this.#order({ order: "measure" });
+    const ordered = this.#ordered;
+    while (this.#counts?.answered < ordered) await this.#report();
     return this.statistics;
   }
 
@@ -127,7 +128,7 @@ export class Player {
   get statistics() {
     if (!this.#counts) return null;
     const { sampleRate } = this.#context;
-    const { underrunSamples, audibleFrame, ...counts } = this.#counts;
+    const { underrunSamples, audibleFrame, answered, ...counts } = this.#counts;
     const ms = (samples) => (samples / sampleRate) * 1000;
     return {
       ...counts,
@@ -145,6 +146,12 @@ export class Player {
     this.#context = this.#node = this.#counts = null;
     this.#wake();
     await context?.close();
+  }
+
+  #order(order, transfer = []) {
+    if (!this.#node) return;
+    this.#ordered += 1;
+    this.#node.port.postMessage(order, transfer);
   }
 
   #timeOf(frame) {

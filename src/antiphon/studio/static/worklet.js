@@ -16,11 +16,14 @@ class PcmPlayer extends AudioWorkletProcessor {
     this.playing = false;
     this.ended = true; // no more will come of this stretch of sound
     this.waitingSince = 0; // frame at which the first sample that waits came
+    this.tail = 0; // samples of what was cut off that still fade
     this.dry = 0; // samples of silence since it ran dry; an underrun once sound goes on
     this.nextReport = 0;
     this.counts = { fed: 0, rendered: 0, flushed: 0, buffered: 0, underruns: 0, underrunSamples: 0, audibleFrame: null };
+    this.answered = 0; // orders
     this.port.onmessage = ({ data }) => {
       this[data.order](data);
+      this.answered += 1;
       this.report();
     };
   }
@@ -47,7 +50,7 @@ class PcmPlayer extends AudioWorkletProcessor {
     this.counts.flushed += this.counts.buffered;
     this.chunks = tail.length ? [tail] : [];
     this.offset = 0;
-    this.counts.buffered = tail.length;
+    this.counts.buffered = this.tail = tail.length;
     this.end();
   }
 
@@ -80,7 +83,9 @@ class PcmPlayer extends AudioWorkletProcessor {
     const count = Math.min(output.length, this.counts.buffered);
     this.take(count, (sample, i) => (output[i] = sample / FULL_SCALE));
     this.counts.rendered += count;
-    if (this.counts.audibleFrame === null) this.listen(output, count);
+    const faded = Math.min(this.tail, count);
+    this.tail -= faded;
+    if (this.counts.audibleFrame === null) this.listen(output, faded, count);
     if (count < output.length || (this.ended && this.counts.buffered === 0)) {
       this.playing = false;
       this.dry = this.ended ? 0 : output.length - count;
@@ -88,10 +93,10 @@ class PcmPlayer extends AudioWorkletProcessor {
     }
   }
 
-  listen(output, count) {
-    const first = output.subarray(0, count).findIndex((sample) => Math.abs(sample) > AUDIBLE);
+  listen(output, from, to) {
+    const first = output.subarray(from, to).findIndex((sample) => Math.abs(sample) > AUDIBLE);
     if (first >= 0) {
-      this.counts.audibleFrame = currentFrame + first;
+      this.counts.audibleFrame = currentFrame + from + first;
       this.report();
     }
   }
@@ -110,7 +115,7 @@ class PcmPlayer extends AudioWorkletProcessor {
 
   report() {
     this.nextReport = currentFrame + sampleRate / REPORTS_PER_SECOND;
-    this.port.postMessage({ ...this.counts, playing: this.playing });
+    this.port.postMessage({ ...this.counts, playing: this.playing, answered: this.answered });
   }
 }
 
