@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from smithy_aws_event_stream.events import Byte, Event, EventMessage, Long, Short
 
+from antiphon.emulator.wire.event_headers import MAX_HEADER_VALUE_BYTES, encode_header
 from antiphon.emulator.wire.eventstream import (
-    MAX_HEADER_VALUE_BYTES,
     MAX_HEADERS_BYTES,
     MAX_PAYLOAD_BYTES,
     Decoder,
@@ -23,7 +23,6 @@ from antiphon.emulator.wire.eventstream import (
     Timestamp,
     decode,
     encode,
-    encode_header,
     frame,
 )
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from itertools import product
 
-from antiphon.emulator.wire.eventstream import decode, encode, encode_header, frame
+from antiphon.emulator.wire.event_headers import encode_header
+from antiphon.emulator.wire.eventstream import decode, encode, frame
 
 _DATA_TYPES: dict[object, bool] = {"UTF8": True, "BINARY": False, None: False}
 _COMPLETIONS: dict[object, bool] = {"COMPLETE": True, "PARTIAL": False, None: True}
