@@ -16,6 +16,7 @@ class Connection(asyncio.Protocol):
         request: The handshake's.
         frames: Data and Close frames that came, in order.
         pings: How many came.
+        pongs: How many came.
         mute: Whether pings get no pong.
         lost: Whether the connection is gone.
     """
@@ -27,6 +28,7 @@ class Connection(asyncio.Protocol):
         self.request: Request | None = None
         self.frames: asyncio.Queue[Frame] = asyncio.Queue()
         self.pings = 0
+        self.pongs = 0
         self.mute = container.mute
         self.transport: asyncio.Transport | None = None
 
@@ -61,7 +63,9 @@ class Connection(asyncio.Protocol):
             self.pings += 1
             if self.mute:
                 self._websocket.data_to_send()
-        elif frame.opcode is not Opcode.PONG:
+        elif frame.opcode is Opcode.PONG:
+            self.pongs += 1
+        else:
             self.frames.put_nowait(frame)
 
     def send(self, opcode: Opcode, data: bytes, *, fin: bool = True) -> None:
@@ -161,3 +165,4 @@ async def raw_container() -> AsyncIterator[RawContainer]:
         server.close()
         for connection in tuple(container.open):
             connection.abort()
+        await server.wait_closed()

@@ -8,6 +8,7 @@ from tests.emulator.runtime.driving import Certificate, Rig, eventually, rig
 from tests.emulator.runtime.raw_client import Response, part
 from websockets.frames import Frame, Opcode
 
+from antiphon.emulator.runtime import routes
 from antiphon.emulator.runtime.timings import Timings
 from antiphon.emulator.wire.eventstream import Message, encode
 
@@ -273,6 +274,20 @@ async def test_what_cannot_be_asked_for_is_an_input_validation_error(
         stream = it.client.open(endpoint, extra)
         assert message in await refused(it, stream, 400, "InputValidationError")
         assert not it.container.open
+
+
+async def test_streams_are_bounded_on_all_connections_together(
+    certificate: Certificate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(routes, "MAX_STREAMS", 2)
+    async with rig(certificate) as it:
+        await it.stream()
+        stream, container = await it.stream()
+        await refused(it, it.client.open(), 503, "ServiceUnavailableError")
+        container.close(1000)
+        await it.client.ended(stream)
+        await eventually(lambda: len(it.runtime._sidecars) == 1)
+        await it.stream()
 
 
 async def test_an_error_is_complete_also_when_the_input_is_over(certificate: Certificate) -> None:

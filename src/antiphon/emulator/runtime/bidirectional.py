@@ -110,12 +110,12 @@ class Bidirectional:
 
     def stop(self) -> None:
         """End the stream: the runtime stops."""
-        if self._input_flows or self._totals.parts_in or self._lifetime is not None:
+        if self._lifetime is None:
+            refuse(self._stream, errors.service_unavailable("the runtime is stopping"))
+            self._finish(None)
+        else:
             self._stream.write(parts.encode_internal_failure("the runtime is stopping"))
             self._end(CloseCode.GOING_AWAY)
-        else:
-            refuse(self._stream, errors.service_unavailable("the runtime is stopping"))
-            self._finish(CloseCode.GOING_AWAY)
 
     # From the container
 

@@ -19,6 +19,9 @@ from antiphon.emulator.runtime.timings import Timings
 from antiphon.emulator.wire import requests, sigv4
 from antiphon.emulator.wire.errors import AwsError
 
+MAX_STREAMS = 4096
+"""Bidirectional streams at once, on all connections together."""
+
 
 class Refusal:
     """Answers with an error."""
@@ -104,6 +107,8 @@ class Router:
         if self._keys is not None:
             unwrap = sigv4.EventChain(_verify(head, self._keys, None), time.time).unwrap
         target, frames = self._find(call), InputFrames(unwrap)
+        if len(self._sidecars) >= MAX_STREAMS:
+            raise call.unavailable(f"{MAX_STREAMS} streams are open, as many as may be")
         return Bidirectional(stream, target, call.container_path, frames, self._timings, self._sidecars)
 
     def _invocation(self, call: requests.Invoke, head: Head, stream: Stream) -> Handler:

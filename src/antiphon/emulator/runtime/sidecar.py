@@ -6,7 +6,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from websockets.client import ClientProtocol
-from websockets.exceptions import InvalidHandshake, InvalidStatus
+from websockets.exceptions import InvalidStatus, WebSocketException
 from websockets.frames import Close, CloseCode, Frame, Opcode
 from websockets.http11 import Response
 from websockets.protocol import SEND_EOF, State
@@ -95,6 +95,7 @@ class Sidecar(asyncio.Protocol):
         Raises:
             SidecarError: nobody there, refused, or not in time.
         """
+        self._alive.add(self)
         try:
             async with asyncio.timeout(self._timings.handshake_timeout_s):
                 await self._loop.create_connection(lambda: self, self._uri.host, self._uri.port)
@@ -104,11 +105,13 @@ class Sidecar(asyncio.Protocol):
         except InvalidStatus as error:
             status = error.response.status_code
             raise SidecarError(f"the container answered {status}", status) from None
-        except InvalidHandshake as error:
+        except WebSocketException as error:
             raise SidecarError(f"the container is no WebSocket server: {type(error).__name__}") from None
         finally:
             if not self._accepted:  # also when who waits was cancelled
                 self.abort()
+                if self._transport is None:
+                    self._alive.discard(self)
 
     def send(self, frame: parts.Frame) -> None:
         """Send a frame, unless the connection is closing."""
@@ -149,7 +152,6 @@ class Sidecar(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - what `create_connection` makes
         transport.set_write_buffer_limits(WRITE_BUFFER_BYTES)
         self._transport = transport
-        self._alive.add(self)
         self._websocket.send_request(self._websocket.connect())
         self._flush()
 
