@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 from tests.conformance import environments
-from tests.conformance.environments import EnvironmentUnavailableError, oracle_environment, requirements_key
+from tests.conformance.environments import oracle_environment
+from tests.environments import EnvironmentUnavailableError, requirements_key
 
 
 def test_other_requirements_make_another_environment(tmp_path: Path) -> None:
