@@ -8,6 +8,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 import pytest
 from playwright.async_api import Browser, async_playwright
 
+from antiphon.studio.runner import listen, serve
+
 type Serving = Callable[[str], AbstractAsyncContextManager[str]]
 
 # Headless and without a sound device; it may sound without a click, and does nothing of its own in the background.
@@ -29,14 +31,14 @@ FLAGS = (
 def serving(anyio_backend: str) -> Serving:
     """Serves the page for a target, and gives its address."""
     pytest.importorskip("gradio", reason="needs Gradio: pip install 'antiphon[ui]'")
-    from antiphon.studio.app import create_app, listen, serve  # noqa: PLC0415 - an extra
+    from antiphon.studio.app import create_app  # noqa: PLC0415 - an extra
 
     @asynccontextmanager
     async def served(target: str) -> AsyncIterator[str]:
         sock = listen("127.0.0.1", 0)
         address = f"http://127.0.0.1:{sock.getsockname()[1]}"
         ready = asyncio.Event()
-        running = asyncio.create_task(serve(create_app(target, voices=["ryan"]), sock, ready.set))
+        running = asyncio.create_task(serve(create_app(target, voices=["ryan"]), target, sock, ready.set))
         async with asyncio.timeout(20):
             await ready.wait()
         try:

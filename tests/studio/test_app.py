@@ -13,14 +13,13 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin
 
-from antiphon.client import TargetError
 from antiphon.engines.tone import tone_pcm
 
 pytest.importorskip("gradio", reason="needs Gradio: pip install 'antiphon[ui]'")
 
 from gradio.routes import App
 
-from antiphon.studio.app import PageError, create_app, listen, serve
+from antiphon.studio.app import create_app
 from antiphon.studio.messages import MAX_MESSAGE_BYTES
 
 pytestmark = pytest.mark.anyio
@@ -92,15 +91,3 @@ async def test_nothing_is_asked_of_gradios_makers(monkeypatch: pytest.MonkeyPatc
     assert not blocks.share
     assert blocks.theme is not None
     assert blocks.theme._stylesheets == []
-
-
-def test_an_address_that_cannot_be_had() -> None:
-    with listen("127.0.0.1", 0) as taken:
-        port = taken.getsockname()[1]
-        with pytest.raises(PageError, match=rf"cannot listen on 127\.0\.0\.1 port {port}: .*--port"):
-            listen("127.0.0.1", port)
-
-
-async def test_an_engine_that_cannot_speak_is_known_before_the_page_is() -> None:
-    with pytest.raises(TargetError, match="nobody"):
-        await serve(create_app("local:nobody"), listen("127.0.0.1", 0))

@@ -13,6 +13,7 @@ from antiphon.cli.running import run
 from antiphon.client.errors import SpeechError
 from antiphon.client.targets import parse
 from antiphon.engines import qwen3
+from antiphon.studio.runner import PageError, listen, serve
 
 
 def page(
@@ -37,16 +38,17 @@ def page(
         parse(to)
     if (engine := engine_in(to)) is not None:
         check_engine(engine)
+    with reported(PageError):
+        sock = listen(host, port)
     try:
-        from antiphon.studio.app import PageError, create_app, listen, serve  # noqa: PLC0415 - an extra, and slow
+        from antiphon.studio.app import create_app  # noqa: PLC0415 - an extra, and slow
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in {"gradio", "fastapi"}:
             raise
         raise fail("the page needs Gradio, which is not installed: pip install 'antiphon[ui]'") from None
-    with reported(SpeechError, PageError):
-        sock = listen(host, port)
-        app = create_app(to, host, voices=qwen3.VOICES, languages=("Auto", *qwen3.LANGUAGES))
-        run(serve(app, sock, lambda: _announce(sock, open_it=open_it)))
+    app = create_app(to, host, voices=qwen3.VOICES, languages=("Auto", *qwen3.LANGUAGES))
+    with reported(SpeechError):
+        run(serve(app, to, sock, lambda: _announce(sock, open_it=open_it)))
 
 
 def _announce(sock: socket, *, open_it: bool) -> None:
