@@ -77,7 +77,8 @@ def parse(target: str) -> tuple[str, str]:
 
     Args:
         target: such as ``ws://127.0.0.1:8080`` (the path defaults to `SPEECH_PATH`), ``wss://host/path``, ``local:``
-            for an engine inside this process or, for a scheme that was registered, ``scheme:`` and whatever it takes.
+            for an engine inside this process, ``sagemaker://ENDPOINT`` or, for a scheme that was registered,
+            ``scheme:`` and whatever it takes.
 
     Returns:
         The scheme, lower case, and the complete target.

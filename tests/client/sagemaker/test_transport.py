@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 from h2.errors import ErrorCodes
 from tests.client.sagemaker.conftest import Listening
-from tests.client.sagemaker.runtime import KEY_ID, SECRET, Runtime, Script, Stream, failure, part
+from tests.client.sagemaker.runtime import KEY_ID, SECRET, Runtime, Script, Stream, event, failure, part
 
 from antiphon.client.errors import ConnectError
-from antiphon.client.sagemaker import http2, transport
+from antiphon.client.sagemaker import clients, http2, sdk, transport
 from antiphon.client.sagemaker.opening import open_sagemaker
 from antiphon.client.sagemaker.transport import SageMakerTransport
 from antiphon.client.targets import ConnectOptions
@@ -188,6 +188,25 @@ async def test_a_stream_may_end_in_many_ways(runtime: Listening, data: bytes, co
             await connection.send("more")
         await connection.close()
         assert (await ending(connection)).code == code
+
+
+async def test_an_event_of_tomorrow_is_passed_over_where_the_sdk_can(runtime: Listening) -> None:
+    headers = {":message-type": "event", ":event-type": "Tomorrow"}
+    async with runtime(then(Stream.end, event(headers, b"") + part(b"after"))):
+        connection = await connect()
+        if tuple(map(int, sdk.version().split("."))) >= (0, 12):
+            assert await connection.receive() == b"after"
+        else:
+            assert (await ending(connection)).code == 1003
+        await connection.close()
+
+
+async def test_no_connection_has_more_streams_than_it_may(runtime: Listening, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clients, "MAX_STREAMS", 2)
+    async with runtime(echo) as server:
+        voices = await asyncio.gather(*(connect() for _ in range(5)))
+        assert len(server.connections) == 3
+        await asyncio.gather(*(voice.close() for voice in voices))
 
 
 def lose(stream: Stream) -> None:
