@@ -188,6 +188,23 @@ async def test_after_the_end_of_the_input_the_container_has_its_say(certificate:
         assert [message.headers[":message-type"] for message in response.messages] == ["event"] * 5
 
 
+async def test_a_container_is_not_silent_while_the_client_takes_nothing(certificate: Certificate) -> None:
+    async with rig(certificate, Timings(drain_s=0.05)) as it:
+        stream, container = await it.stream()
+        it.client.thirsty.add(stream)
+        container.send(Opcode.BINARY, bytes(2**20))
+        await it.logged("to_client")
+        it.client.send(stream, b"", end=True)
+        await it.logged("input.ended")
+        await asyncio.sleep(0.3)
+        assert container.frames.empty()
+        it.client.h2.increment_flow_control_window(2**21, stream)
+        it.client.flush()
+        assert (await container.frame()).opcode is Opcode.CLOSE
+        response = await it.client.ended(stream)
+        assert len(response.messages[0].payload) == 2**20
+
+
 async def test_nothing_that_follows_the_end_of_the_input_is_passed_on(certificate: Certificate) -> None:
     async with rig(certificate) as it:
         stream, container = await it.stream()

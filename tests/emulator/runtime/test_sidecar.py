@@ -113,6 +113,16 @@ async def test_a_close_that_is_not_answered_ends_all_the_same() -> None:
         sidecar.close(1000)
 
 
+async def test_the_answer_to_a_close_is_read_also_while_nothing_else_was() -> None:
+    async with opened() as (sidecar, listener, connection, _):
+        sidecar.pause_reading()
+        connection.send(Opcode.BINARY, b"before")
+        sidecar.close(1000)
+        await eventually(lambda: bool(listener.ends), 1)
+        assert listener.ends == [(1000, "", "runtime")]
+        assert [data for _, _, data in listener.frames] == [b"before"]
+
+
 async def test_nothing_is_sent_after_a_close() -> None:
     async with opened() as (sidecar, _, connection, _):
         sidecar.close(1000)
