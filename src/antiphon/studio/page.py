@@ -49,7 +49,7 @@ def create_page(target: str, voices: Sequence[str] = (), languages: Sequence[str
         with gr.Row():
             speak = gr.Button("Speak", variant="primary", elem_id="antiphon-speak")
             stop = gr.Button("Stop", elem_id="antiphon-stop")
-        gr.HTML((STATIC / "panel.html").read_text(encoding="utf-8"), padding=False, elem_id="antiphon-panel")
+        gr.HTML((STATIC / "panel.html").read_text(encoding="utf-8"), elem_id="antiphon-panel")
         gr.on([speak.click, text.submit], fn=None, inputs=[text, voice, language, pace], js=_SPEAK)
         stop.click(fn=None, js=_STOP)
     return page

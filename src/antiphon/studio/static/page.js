@@ -29,7 +29,7 @@ function speak(text, voice, language, pace) {
   for (const [figure, value] of NOTHING_YET) setFigure(figure, value);
   showCounts();
   show("waiting", "Waiting for the first sound …");
-  turns = connect(player.statistics?.sampleRate ?? LIKELY_RATE).catch(fail);
+  turns = connect(player.statistics?.sampleRate ?? LIKELY_RATE).catch(failing(utterance));
   speech.speak({ text, voice: voice || null, language: language || null, tokens_per_second: pace || null });
 }
 
@@ -57,7 +57,7 @@ function inTurn(handle) {
   return (argument) => {
     const of = utterance;
     const arrivedAt = performance.now();
-    turns = turns.then(() => (of === utterance && !of.over ? handle(argument, arrivedAt) : undefined)).catch(fail);
+    turns = turns.then(() => (of === utterance && !of.over ? handle(argument, arrivedAt) : undefined)).catch(failing(of));
   };
 }
 
@@ -114,6 +114,11 @@ function fail(error) {
   quiet();
   mark(performance.now(), "Failed");
   show("error", sentence(error.message));
+}
+
+// What goes wrong with an utterance that another has taken the place of concerns nobody.
+function failing(said) {
+  return (error) => said === utterance && fail(error);
 }
 
 function showCounts() {
