@@ -1,7 +1,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiphon.client.sagemaker.parts import MAX_MESSAGE_BYTES, Part, Reassembler
@@ -11,6 +11,7 @@ messages = st.lists(st.one_of(st.text(), st.binary()))
 cuts = st.lists(st.integers(0, 40), max_size=5)
 
 
+@settings(deadline=None)
 @given(messages, st.data())
 def test_however_it_is_cut_the_messages_are_the_same(sent: list[str | bytes], data: st.DataObject) -> None:
     reassembler = Reassembler()

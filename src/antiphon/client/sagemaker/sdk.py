@@ -5,16 +5,18 @@ version number, is the serialisation and the signing of requests and events. Wha
 
 ====================  ===================================================================================================
 0.4                   ``SageMakerRuntimeHTTP2Client`` with ``Config(…)``. No configured endpoint URL or region is read.
-                      The end of input is no signed event. The configuration, and a transport in it, is copied for every
-                      call. Its CRT (0.28) has no flow control, and tells the end of a response only with that of the
-                      request: an error is not reported before the input has ended, a response that ends early never.
-0.8, 0.9              The client is ``AsyncSageMakerRuntimeHTTP2Client``; the old name warns. The end of input is a signed
-                      event. A transport must say that it ``SUPPORTS_DUPLEX_STREAMING``.
+                      The end of input is no signed event. An event of an unknown type raises. The configuration, and a
+                      transport in it, is copied for every call. Its CRT (0.28) has no flow control, and tells the end of
+                      a response only with that of the request: an error is not reported before the input has ended, a
+                      response that ends early never.
+0.9                   The client is ``AsyncSageMakerRuntimeHTTP2Client``; the old name warns. The end of input is a signed
+                      event. An event of an unknown type is delivered as such. A transport must say that it
+                      ``SUPPORTS_DUPLEX_STREAMING``.
 0.10                  ``Config`` is gone: ``await AsyncSageMakerRuntimeHTTP2Config.resolve(…)``; constructing it raises.
                       The environment and the configuration files are read.
 0.11                  The old client's name is gone. The default transport is aiohttp's, which cannot do this operation:
                       ``UnsupportedTransportError``. CRT is an extra.
-0.12                  The client has ``close()``. An event of an unknown type is delivered as such; before, it raises.
+0.12                  The client has ``close()``.
 all                   The host is resolved without ``:8443``. A call without credentials waits for ever. ``receive`` is
                       of no use after it was cancelled. Concurrent ``send`` breaks the order and the signatures. A lost
                       connection reads as the end of the stream.
