@@ -7,9 +7,9 @@ import pytest
 from tests.client.listening import SENTENCES, STORY, audio, heard
 
 import antiphon
-from antiphon.server.child import child_server
 from antiphon.client.errors import GenerationError, SessionRefusedError
 from antiphon.client.events import Audio, Finished, UnitStarted
+from antiphon.server.child import child_server
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("no_task_is_left")]
 

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 import pytest
 from websockets.asyncio.server import ServerConnection, serve
 
-from antiphon.server.child import child_server
 from antiphon.client import sync, targets
 from antiphon.client.errors import VoiceClosedError
 from antiphon.client.sync import connect
 from antiphon.client.targets import ConnectOptions
 from antiphon.client.transport import Transport
+from antiphon.server.child import child_server
 from antiphon.testing.endpoint import FakeEndpoint
 
 TIMEOUT_S = 30

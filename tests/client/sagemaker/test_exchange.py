@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from antiphon.client.sagemaker import exchange
-from antiphon.client.sagemaker.exchange import Exchange, StreamLostError
+from antiphon.client.sagemaker.exchange import MAX_UNSENT_BYTES, Exchange, StreamLostError
 from antiphon.client.sagemaker.http2 import Connection, CrtError, _Limits, crt_errors, in_loop
 
 pytestmark = pytest.mark.anyio
@@ -91,31 +91,70 @@ async def test_the_end_between_reading_and_crediting_does_no_harm(crt: Crt) -> N
     assert await begun.read(4) == b""
 
 
+BLOCK = bytes(MAX_UNSENT_BYTES + 1)
+
+
+async def test_small_writes_do_not_wait_for_each_other(crt: Crt) -> None:
+    begun = begin(crt)
+    for _ in range(20):
+        await begun.write(b"x")
+    assert len(crt.writes) == 20
+
+
+async def test_writes_wait_while_much_is_unsent(crt: Crt) -> None:
+    begun = begin(crt)
+    await begun.write(BLOCK)
+    waiting = asyncio.create_task(begun.write(b"x"))
+    await asyncio.sleep(0)
+    assert len(crt.writes) == 1
+    crt.writes[0].set_result(None)
+    await waiting
+    assert len(crt.writes) == 2
+
+
 async def test_a_write_that_crt_forgets_ends_with_the_stream(crt: Crt) -> None:
     begun = begin(crt)
-    writing = asyncio.create_task(begun.write(b"x"))
+    await begun.write(BLOCK)
+    waiting = asyncio.create_task(begun.write(b"x"))
     await asyncio.sleep(0)
     crt.completion_future.set_result(200)
     with pytest.raises(StreamLostError, match="takes no more"):
-        await writing
+        await waiting
     with pytest.raises(StreamLostError, match="takes no more"):
         await begun.end_request()
     assert len(crt.writes) == 1
 
 
-async def test_a_write_waits_until_crt_has_done_it(crt: Crt) -> None:
+async def test_a_write_that_failed_is_told_by_the_next(crt: Crt) -> None:
     begun = begin(crt)
-    for outcome in (None, OSError()):
-        writing = asyncio.create_task(begun.write(b"x"))
-        await asyncio.sleep(0)
-        assert not writing.done()
-        if outcome is None:
-            crt.writes[-1].set_result(None)
-            await writing
-        else:
-            crt.writes[-1].set_exception(outcome)
-            with pytest.raises(StreamLostError):
-                await writing
+    await begun.write(b"x")
+    crt.writes[0].set_exception(OSError())
+    await asyncio.sleep(0)
+    with pytest.raises(StreamLostError):
+        await begun.write(b"x")
+    assert len(crt.writes) == 1
+
+
+async def test_the_end_is_told_when_all_has_been_sent(crt: Crt) -> None:
+    begun = begin(crt)
+    await begun.write(b"x")
+    ending = asyncio.create_task(begun.end_request())
+    await asyncio.sleep(0)
+    assert crt.ended
+    crt.writes[1].set_result(None)
+    await asyncio.sleep(0)
+    assert not ending.done()
+    crt.writes[0].set_result(None)
+    await ending
+
+
+async def test_an_end_that_could_not_be_sent_is_told(crt: Crt) -> None:
+    begun = begin(crt)
+    ending = asyncio.create_task(begun.end_request())
+    await asyncio.sleep(0)
+    crt.writes[0].set_exception(OSError())
+    with pytest.raises(StreamLostError):
+        await ending
 
 
 async def test_a_connection_that_takes_no_more_says_so_by_name(crt: Crt) -> None:

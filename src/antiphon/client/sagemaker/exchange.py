@@ -13,6 +13,9 @@ from antiphon.client.sagemaker.http2 import Connection, CrtError, crt_errors, in
 MAX_UNREAD_BYTES = 2**26
 """Of one stream, where CRT cannot hold a server back; beyond that the stream is given up."""
 
+MAX_UNSENT_BYTES = 2**16
+"""Of one stream that CRT was given and has not sent, beyond which a write waits."""
+
 
 class StreamLostError(Exception):
     """The exchange ended before it was complete; the message says how."""
@@ -49,6 +52,9 @@ class Exchange:
         self._failure: StreamLostError | None = None
         self._news = asyncio.Event()
         self._written = asyncio.Event()
+        self._writes = 0
+        self._unsent = 0
+        self._write_failed = False
         self.complete = asyncio.Event()
         """Both sides have ended, or the stream is lost."""
         with crt_errors():
@@ -145,32 +151,54 @@ class Exchange:
     async def write(self, data: bytes) -> None:
         """Send a part of the request's body; waits while the server takes nothing.
 
+        What fails after this returned is told by the next write, or by `end_request`.
+
         Raises:
             StreamLostError: the server takes no more.
         """
-        await self._write(BytesIO(data), end=False)
+        # A turn through CRT's thread for each small event would hold up those behind it.
+        while self._unsent > MAX_UNSENT_BYTES:
+            await self._until_written()
+        self._write(data, end=False)
 
     async def end_request(self) -> None:
-        """Send the end of the request's body.
+        """Send the end of the request's body, and wait until all of it has been sent.
 
         Raises:
             StreamLostError: the server takes no more.
         """
         self._request_ended = True
-        await self._write(None, end=True)
+        self._write(b"", end=True)
+        while self._writes:
+            await self._until_written()
+        if self._write_failed:
+            raise StreamLostError(_OVER)
 
-    async def _write(self, data: BytesIO | None, *, end: bool) -> None:
+    def _write(self, data: bytes, *, end: bool) -> None:
+        self._check_writable()
+        with suppress(CrtError), crt_errors():
+            writing = self._stream.write_data(BytesIO(data) if data else None, end_stream=end)
+            self._writes += 1
+            self._unsent += len(data)
+            writing.add_done_callback(lambda future: in_loop(self._loop, self._sent, future, len(data)))
+            return
+        raise StreamLostError(_OVER)
+
+    def _sent(self, writing: "Future[None]", size: int) -> None:
+        self._writes -= 1
+        self._unsent -= size
+        self._write_failed |= writing.exception() is not None
+        self._written.set()
+
+    async def _until_written(self) -> None:
         # CRT forgets a write that waits when the server ends the stream: its future is never done.
         self._written.clear()
-        if self.complete.is_set():
+        self._check_writable()
+        await self._written.wait()
+
+    def _check_writable(self) -> None:
+        if self._write_failed or self.complete.is_set():
             raise StreamLostError(_OVER)
-        with suppress(CrtError), crt_errors():
-            writing = self._stream.write_data(data, end_stream=end)
-            writing.add_done_callback(lambda _: in_loop(self._loop, self._written.set))
-            await self._written.wait()
-            if writing.done() and writing.exception() is None:
-                return
-        raise StreamLostError(_OVER)
 
     def abandon(self, why: str) -> None:
         """Let whoever waits here hear `why`, and end the request.

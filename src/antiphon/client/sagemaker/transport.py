@@ -55,16 +55,20 @@ class SageMakerTransport:
             await self._settle()
             if self._ending is not None:
                 raise self._ending
-            self._sending = sending = asyncio.create_task(self._stream.send(data), name="antiphon-sagemaker-send")
-            await asyncio.wait({sending})
+            # Mostly done before it waits for anything; a turn of the loop for each token would add up.
+            loop = asyncio.get_running_loop()
+            self._sending = sending = asyncio.Task(self._stream.send(data), loop=loop, eager_start=True)
+            if not sending.done():
+                await asyncio.wait({sending})
             if sending.exception() is not None:
                 raise await self._why()
 
     async def _settle(self) -> None:
         """Wait for what a cancelled `send` left unfinished."""
         sending = self._sending
-        if sending is not None:
+        if sending is not None and not sending.done():
             await asyncio.wait({sending})
+        if sending is not None:
             sending.exception()
 
     async def _why(self) -> ConnectionClosedError:
@@ -131,6 +135,8 @@ class SageMakerTransport:
         self._messages.append(message)
         self._queued += len(message)
         self._arrived.set()
+        # More may have come with it, and to decode that takes longer than whoever waits for this one should wait.
+        await asyncio.sleep(0)
         while self._queued > MAX_QUEUED_BYTES and self._closing is None:
             self._taken.clear()
             await self._taken.wait()
