@@ -28,6 +28,17 @@ def test_an_event_has_its_time_its_name_and_its_fields(path: Path, monkeypatch: 
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+@pytest.mark.parametrize(
+    "value", ['a"b\\', 'x\n{"event":"forged"}', "\u2028\x00é\ud800", 0, -5, 1.5, True, False, None]
+)
+def test_a_value_stays_within_its_line(path: Path, value: object) -> None:
+    with EventLog(path) as log:
+        log.write("request", path=value, bytes=1)
+    (line,) = path.read_text().splitlines()
+    assert json.loads(line)["path"] == value
+    assert list(json.loads(line)) == ["time", "event", "path", "bytes"]
+
+
 def test_what_is_no_json_is_written_as_words(path: Path) -> None:
     with EventLog(path) as log:
         log.write("request", path=Path("/a"))

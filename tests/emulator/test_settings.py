@@ -95,7 +95,20 @@ def test_keys_are_made_once_and_are_their_owners(tmp_path: Path) -> None:
     assert (folder.path / "credentials.json").stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.parametrize("broken", ["", "[]", "{}", '{"access_key_id": "a"}'])
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"access_key_id": "a"}',
+        '{"access_key_id": 1, "secret_access_key": 2}',
+        '{"access_key_id": "a/b", "secret_access_key": "c"}',
+        '{"access_key_id": "a", "secret_access_key": "b\\nexport PATH=/"}',
+        "[" * 100_000,
+    ],
+    ids=range(8),
+)
 def test_broken_keys_are_made_anew(broken: str, tmp_path: Path) -> None:
     folder = StateFolder(tmp_path)
     made = credentials(folder)

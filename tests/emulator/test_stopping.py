@@ -1,5 +1,6 @@
 """What is told to end, and above all what is not."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -36,6 +37,13 @@ def bystander() -> Iterator["subprocess.Popen[bytes]"]:
     yield process
     process.kill()
     process.wait()
+
+
+@pytest.mark.parametrize("pid", [0, -1, "1", None, 1.5, True])
+def test_what_is_no_process_is_never_signalled(pid: object) -> None:
+    text = Run(1).to_json().replace('"pid": 1', f'"pid": {json.dumps(pid)}')
+    with pytest.raises(ValueError, match="not the process"):
+        Run.parse(text)
 
 
 def test_nothing_runs(folder: StateFolder) -> None:

@@ -4,9 +4,10 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from json.encoder import encode_basestring_ascii
 from pathlib import Path
-from types import TracebackType
+from types import NoneType, TracebackType
 from typing import Any, Self, TextIO
 
 # An event is on disk after so long at most, while an event loop runs.
@@ -99,8 +100,22 @@ class EventLog:
             self._dropped = 0
 
 
+_TEXTS: dict[type, Callable[[Any], str]] = {
+    bool: {True: "true", False: "false"}.__getitem__,
+    int: int.__repr__,
+    str: encode_basestring_ascii,
+    NoneType: lambda _: "null",
+}
+
+
 def _line(at: float, event: str, fields: dict[str, Any]) -> str:
-    return json.dumps({"time": round(at, 6), "event": event, **fields}, separators=(",", ":"), default=str) + "\n"
+    # By hand: there are several for every frame, and `json` sets up an encoder for each.
+    rest = "".join([f',"{name}":{_TEXTS.get(type(value), _text)(value)}' for name, value in fields.items()])
+    return f'{{"time":{at:.6f},"event":"{event}"{rest}}}\n'
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, default=str)
 
 
 def _write_all(descriptor: int, data: bytes, size: int) -> None:

@@ -55,9 +55,13 @@ class Run:
             fields: dict[str, Any] = json.loads(text)
             endpoints = tuple(RunningEndpoint(**endpoint) for endpoint in fields.pop("endpoints"))
             hostnames = tuple(fields.pop("hostnames"))
-            return cls(**fields, endpoints=endpoints, hostnames=hostnames)
-        except (TypeError, KeyError, AttributeError) as error:
+            run = cls(**fields, endpoints=endpoints, hostnames=hostnames)
+        except (TypeError, KeyError, AttributeError, RecursionError) as error:
             raise ValueError(f"this describes no local SageMaker: {error}") from None
+        # Signals go to this process: to 0 and below, they would go to many.
+        if type(run.pid) is not int or run.pid <= 0:
+            raise ValueError(f"{run.pid!r} is not the process of a local SageMaker")
+        return run
 
     def to_json(self) -> str:
         """One line of JSON."""

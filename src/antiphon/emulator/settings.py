@@ -1,6 +1,7 @@
 """What a local SageMaker is to be: flags over a TOML file over defaults."""
 
 import json
+import re
 import secrets
 import tomllib
 from collections.abc import Iterable
@@ -18,6 +19,8 @@ CREDENTIALS = "credentials.json"
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 KEY_PREFIX = "ANTIPHON"
 KEY_LENGTH = 20
+# As AWS has them at most (IAM API reference, AccessKey).
+KEY_ID, SECRET = re.compile(r"[A-Za-z0-9_]{1,128}"), re.compile(r"[!-~]{1,128}")
 
 type Dialect = Literal["0.26", "0.30"]
 
@@ -116,11 +119,9 @@ def credentials(folder: StateFolder) -> Credentials:
     Raises:
         EmulatorError: they cannot be written.
     """
-    try:
-        kept = json.loads((folder.path / CREDENTIALS).read_text(encoding="utf-8"))
-        return Credentials(kept["access_key_id"], kept["secret_access_key"])
-    except (OSError, ValueError, TypeError, KeyError):
-        pass
+    kept = _kept(folder)
+    if kept is not None:
+        return kept
     made = Credentials(
         KEY_PREFIX + "".join(secrets.choice(ALPHABET) for _ in range(KEY_LENGTH - len(KEY_PREFIX))),
         secrets.token_urlsafe(30),
@@ -130,6 +131,18 @@ def credentials(folder: StateFolder) -> Credentials:
         json.dumps({"access_key_id": made.access_key_id, "secret_access_key": made.secret_access_key}).encode(),
     )
     return made
+
+
+def _kept(folder: StateFolder) -> Credentials | None:
+    """Return the keys of the folder, or None if it has none that can be used."""
+    try:
+        kept = json.loads((folder.path / CREDENTIALS).read_text(encoding="utf-8"))
+        key_id, secret = kept["access_key_id"], kept["secret_access_key"]
+        if KEY_ID.fullmatch(key_id) and SECRET.fullmatch(secret):
+            return Credentials(key_id, secret)
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        pass
+    return None
 
 
 def _read_toml(path: Path | None) -> dict[str, Any]:

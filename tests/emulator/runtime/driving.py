@@ -119,6 +119,7 @@ async def rig(
             "ep": Backend(container.url),
             "cold": Backend(container.url, in_service=False),
             "nowhere": Backend("http://127.0.0.1:1"),
+            "nameless": Backend("http://a..b:80"),
         }
         async with (
             runtime_for(Registry(backends), certificate, log, timings, keys) as (runtime, port),

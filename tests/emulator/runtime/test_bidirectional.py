@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+from uuid import UUID
 
 import pytest
+from hyperframe.frame import GoAwayFrame
 from tests.emulator.runtime.driving import Certificate, eventually, rig
 from tests.emulator.runtime.raw_client import Response, part
 from websockets.frames import Frame, Opcode
@@ -31,6 +33,7 @@ async def test_the_stream_is_open_before_anything_is_sent(certificate: Certifica
         )
         response = await it.client.answered(stream)
         container = await it.container.connected()
+        assert UUID(response.headers.pop("x-amzn-requestid")).version == 4
         assert response.headers == {
             ":status": "200",
             "content-type": "application/vnd.amazon.eventstream",
@@ -332,3 +335,30 @@ async def test_the_log_has_no_query_and_no_text(certificate: Certificate) -> Non
         it.client.part(stream, b"secret")
         await container.frame()
         assert "secret" not in str(it.log.events)
+
+
+async def test_a_client_that_ends_its_input_after_the_response_is_not_reset(certificate: Certificate) -> None:
+    async with rig(certificate, Timings(linger_s=0.2)) as it:
+        stream, container = await it.stream()
+        other, other_container = await it.stream()
+        for one in (container, other_container):
+            one.close(1000)
+        response = await it.client.ended(stream)
+        await asyncio.sleep(0.05)
+        it.client.part(stream, b"crossing")
+        it.client.send(stream, b"", end=True)
+        await it.client.until(lambda: it.client.responses[other].reset is not None)
+        assert (response.reset, it.client.responses[other].reset) == (None, 0)
+
+
+async def test_a_goodbye_of_the_client_ends_no_stream(certificate: Certificate) -> None:
+    async with rig(certificate) as it:
+        stream, container = await it.stream()
+        # As AWS's SDK for JavaScript says it once the response has begun; `h2` itself would end all streams with it.
+        it.client.writer.write(GoAwayFrame(last_stream_id=0).serialize())
+        it.client.part(stream, b"on and on")
+        assert (await container.frame()).data == b"on and on"
+        container.send(Opcode.TEXT, b"and back")
+        response = it.client.responses[stream]
+        await it.client.until(lambda: len(response.messages) == 1)
+        assert response.messages[0].payload == b"and back"

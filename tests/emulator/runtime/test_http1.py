@@ -174,6 +174,11 @@ def test_what_is_no_request_is_refused(data: bytes, status: bytes) -> None:
     assert http1.over
 
 
+def test_what_is_said_of_it_does_not_quote_it() -> None:
+    (gone,) = first(Http1(), b"POST /x HTTP/1.1\r\nauthorization: s3cret\x01\r\n\r\n")
+    assert gone == Gone("no request that can be read: status 400")
+
+
 def test_a_body_that_breaks_the_rules_ends_the_connection_within_a_response_too() -> None:
     http1 = Http1()
     first(http1, HEAD + b"Transfer-Encoding: chunked\r\n\r\n")

@@ -6,7 +6,7 @@ from h2.connection import H2Connection
 from h2.errors import ErrorCodes
 from h2.events import ConnectionTerminated, DataReceived, StreamReset
 from h2.settings import SettingCodes
-from hyperframe.frame import ContinuationFrame, DataFrame, HeadersFrame, PingFrame, PriorityFrame
+from hyperframe.frame import ContinuationFrame, DataFrame, GoAwayFrame, HeadersFrame, PingFrame, PriorityFrame
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -172,11 +172,27 @@ def test_the_end_follows_all_there_is_to_send_and_then_the_request_is_given_up()
     stream = pair.answering()
     pair.server.send(stream, bytes(20_000))
     pair.server.end(stream)
+    assert pair.server.answered() == []
     events = pair.to_client()
-    assert [type(event).__name__ for event in events] == ["DataReceived", "DataReceived", "StreamEnded", "StreamReset"]
-    reset = events[-1]
+    assert [type(event).__name__ for event in events] == ["DataReceived", "DataReceived", "StreamEnded"]
+    assert pair.server.answered() == [stream]
+    assert pair.server.answered() == []
+    pair.server.give_up(stream)
+    (reset,) = pair.to_client()
     assert isinstance(reset, StreamReset)
     assert reset.error_code == ErrorCodes.NO_ERROR
+
+
+def test_a_request_that_ends_after_its_response_is_not_given_up() -> None:
+    pair = Pair()
+    stream = pair.answering()
+    pair.server.end(stream)
+    pair.to_client()
+    assert pair.server.answered() == [stream]
+    pair.client.end_stream(stream)
+    assert pair.to_server() == [Ended(stream)]
+    pair.server.give_up(stream)
+    assert pair.to_client() == []
 
 
 def test_a_request_that_has_ended_is_not_given_up() -> None:
@@ -186,6 +202,7 @@ def test_a_request_that_has_ended_is_not_given_up() -> None:
     pair.server.start(stream, 200, ())
     pair.server.end(stream)
     assert [type(event).__name__ for event in pair.to_client()] == ["ResponseReceived", "DataReceived", "StreamEnded"]
+    assert pair.server.answered() == []
 
 
 def test_what_is_sent_on_a_stream_that_is_over_goes_nowhere() -> None:
@@ -207,6 +224,7 @@ def test_data_that_was_under_way_when_a_stream_ended_does_no_harm() -> None:
     crossing = pair.client.data_to_send()
     pair.server.end(stream)
     pair.to_client()
+    pair.server.give_up(stream)
     assert pair.server.receive(crossing, 0.0) == []
     assert pair.to_server(PingFrame(0, b"12345678").serialize()) == []
 
@@ -310,6 +328,18 @@ def test_a_client_that_says_goodbye_is_gone() -> None:
     pair = Pair()
     pair.client.close_connection()
     assert pair.to_server() == [Gone("the client said goodbye")]
+
+
+def test_a_client_that_says_goodbye_keeps_the_streams_it_has() -> None:
+    pair = Pair()
+    stream = pair.answering()
+    goodbye = GoAwayFrame(last_stream_id=0).serialize()
+    pair.client.send_data(stream, b"still here")
+    assert pair.to_server(goodbye) == [Data(stream, b"still here", 10)]
+    pair.server.send(stream, b"so am I")
+    assert bodies(pair.to_client()) == [(stream, 7)]
+    in_anger = GoAwayFrame(last_stream_id=0, error_code=ErrorCodes.INTERNAL_ERROR).serialize()
+    assert pair.to_server(in_anger) == [Gone("the client said goodbye")]
 
 
 def test_closing_says_so_once() -> None:

@@ -82,14 +82,15 @@ class Rig:
 async def rig(call: Invoke, timings: Timings = TIMINGS, refusal: AwsError | None = None) -> AsyncIterator[Rig]:
     verified: list[str] = []
 
-    def verify(digest: str) -> None:
+    def admit(digest: str) -> Target:
         verified.append(digest)
         if refusal is not None:
             raise refusal
+        return Target(container.url, "ep", "AllTraffic")
 
     stream = FakeStream()
     async with http_container() as container, container_client() as client:
-        handler = invocation(stream, call, Target(container.url, "ep", "AllTraffic"), verify, client, timings)
+        handler = invocation(stream, call, admit, client, timings)
         yield Rig(container, stream, handler, verified)
 
 
@@ -182,7 +183,7 @@ async def test_a_container_that_is_not_there_is_a_model_error() -> None:
     stream = FakeStream()
     async with container_client() as client:
         target = Target("http://127.0.0.1:1", "ep", "AllTraffic")
-        handler = invocation(stream, CALL, target, lambda _: None, client, TIMINGS)
+        handler = invocation(stream, CALL, lambda _: target, client, TIMINGS)
         handler.begin()
         handler.ended()
         await stream.done()
@@ -386,7 +387,7 @@ async def test_whatever_goes_wrong_in_the_runtime_is_answered() -> None:
     stream = FakeStream()
     async with httpx.AsyncClient(transport=httpx.MockTransport(fail)) as client:
         target = Target("http://127.0.0.1:1", "ep", "AllTraffic")
-        handler = invocation(stream, CALL, target, lambda _: None, client, TIMINGS)
+        handler = invocation(stream, CALL, lambda _: target, client, TIMINGS)
         handler.begin()
         handler.ended()
         await stream.done()

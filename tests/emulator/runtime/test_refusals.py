@@ -1,11 +1,13 @@
 """Bidirectional streams that are not opened, and what their clients are told."""
 
 import json
+from uuid import UUID
 
 import pytest
 from tests.emulator.runtime.driving import Certificate, Rig, eventually, rig
 
 from antiphon.emulator.runtime import routes
+from antiphon.emulator.runtime.sidecar import Sidecar
 from antiphon.emulator.runtime.timings import Timings
 
 pytestmark = pytest.mark.anyio
@@ -17,6 +19,7 @@ async def refused(rig: Rig, stream: int, status: int, name: str) -> str:
     await rig.client.until(lambda: response.reset is not None)
     assert response.status == status
     assert response.headers["x-amzn-errortype"] == name
+    assert UUID(response.headers["x-amzn-requestid"]).version == 4
     assert (response.ended, response.reset) == (True, 0)
     return str(json.loads(response.body)["Message"])
 
@@ -37,6 +40,23 @@ async def test_a_container_that_is_not_there_is_a_model_error(certificate: Certi
     async with rig(certificate) as it:
         stream = it.client.open("nowhere")
         assert "ConnectionRefusedError" in await refused(it, stream, 424, "ModelError")
+
+
+async def test_a_container_with_a_name_that_cannot_be_is_a_model_error(certificate: Certificate) -> None:
+    async with rig(certificate) as it:
+        stream = it.client.open("nameless")
+        assert "UnicodeError" in await refused(it, stream, 424, "ModelError")
+
+
+async def test_whatever_goes_wrong_the_client_does_not_wait(
+    certificate: Certificate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(_: Sidecar) -> None:
+        raise ZeroDivisionError
+
+    async with rig(certificate) as it:
+        monkeypatch.setattr(Sidecar, "open", broken)
+        assert "ZeroDivisionError" in await refused(it, it.client.open(), 500, "InternalServerError")
 
 
 async def test_a_container_that_does_not_answer_the_handshake_is_a_model_error(certificate: Certificate) -> None:

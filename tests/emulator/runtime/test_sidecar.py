@@ -1,13 +1,14 @@
 """The WebSocket to the container; what it does for a stream is tested with streams."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
 from tests.emulator.runtime.driving import TIMINGS, eventually
 from tests.emulator.runtime.raw_container import Connection, raw_container
-from websockets.frames import Opcode
+from websockets.frames import Frame, Opcode
 from websockets.typing import BytesLike
 
 from antiphon.emulator.runtime.alive import Alive
@@ -98,9 +99,43 @@ async def test_a_container_that_takes_nothing_is_told_of_and_gives_no_pongs() ->
         connection.pause()
         for _ in range(200):
             sidecar.send(parts.Frame(parts.Opcode.BINARY, True, bytes(2**16), False))
+        sidecar.flush()
         assert listener.flow == ["opened", "pause"]
         await eventually(lambda: bool(listener.ends))
         assert listener.ends == [(1006, "ping timeout", "runtime")]
+
+
+async def test_a_container_that_reads_nothing_and_floods_with_pings_is_cut_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("antiphon.emulator.runtime.sidecar.MAX_UNREAD_BYTES", 2**16)
+    async with opened() as (_, listener, connection, alive):
+        connection.pause()
+        ping = Frame(Opcode.PING, bytes(125)).serialize(mask=False)
+        async with asyncio.timeout(5):
+            while alive:
+                connection.write(ping * 1000)
+                await asyncio.sleep(0)
+        assert listener.ends == [(1006, "", "container")]
+
+
+async def test_who_does_not_wait_any_more_leaves_no_complaint_behind() -> None:
+    complaints: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
+    async with raw_container() as container:
+        for turns in range(8):  # at every stage of connecting
+            alive = Alive[Sidecar]()
+            opening = asyncio.create_task(Sidecar(container.url, "/", Listener(), TIMINGS, alive).open())
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            opening.cancel()
+            await asyncio.wait([opening])
+            await alive.end(0)
+            await asyncio.sleep(0.01)
+        del opening
+        gc.collect()
+    asyncio.get_running_loop().set_exception_handler(None)
+    assert complaints == []
 
 
 async def test_a_close_that_is_not_answered_ends_all_the_same() -> None:

@@ -70,8 +70,20 @@ async def test_a_request_that_is_not_signed_as_it_must_be_opens_nothing(
 
 async def test_who_may_not_ask_does_not_learn_what_there_is(certificate: Certificate) -> None:
     async with rig(certificate, keys=KEYS) as it:
-        response = await it.client.ended(it.client.open("unknown"))
-        assert response.status == 403
+        for stream in (
+            it.client.open("unknown"),
+            it.client.open(extra={"model_invocation_path": "/"}),
+            it.client.open(path="/endpoints/unknown/invocations", end=True),
+        ):
+            response = await it.client.ended(stream)
+            assert response.status == 403
+
+
+async def test_who_may_ask_learns_what_is_wrong(certificate: Certificate) -> None:
+    async with rig(certificate, keys=KEYS) as it:
+        signed = await by_sdk(PATH.format("-"))
+        response = await it.client.ended(send(it, signed))
+        assert (response.status, response.headers["x-amzn-errortype"]) == (400, "InputValidationError")
 
 
 async def ends_with_a_signature_error(it: Rig, stream: int, container: Connection) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import asdict, dataclass
+from itertools import product
 
 from websockets.frames import CloseCode
 from websockets.typing import BytesLike
@@ -13,11 +14,20 @@ from antiphon.emulator.runtime.sidecar import Sidecar, SidecarError
 from antiphon.emulator.runtime.stream import Stream, refuse
 from antiphon.emulator.runtime.timings import Timings
 from antiphon.emulator.wire import errors, parts
+from antiphon.emulator.wire.errors import AwsError
 from antiphon.emulator.wire.parts import Opcode
 
 _REFUSED = "Failed to establish WebSocket connection"
-_DATA_TYPES = {True: "UTF8", False: "BINARY"}
-_COMPLETIONS = {True: "COMPLETE", False: "PARTIAL"}
+_NOTES: dict[tuple[Opcode, bool, bool], dict[str, str | bool]] = {
+    (opcode, fin, text): {
+        "data_type": "UTF8" if text else "BINARY",
+        "completion": "COMPLETE" if fin else "PARTIAL",
+        "opcode": opcode.name,
+        "fin": fin,
+    }
+    for opcode, fin, text in product(Opcode, (True, False), (True, False))
+}
+"""What the log says of a frame, by opcode, whether it ends its message, and whether that is text."""
 
 
 @dataclass(slots=True)
@@ -111,8 +121,7 @@ class Bidirectional:
     def stop(self) -> None:
         """End the stream: the runtime stops."""
         if self._lifetime is None:
-            refuse(self._stream, errors.service_unavailable("the runtime is stopping"))
-            self._finish(None)
+            self._refuse(errors.service_unavailable("the runtime is stopping"))
         else:
             self._stream.write(parts.encode_internal_failure("the runtime is stopping"))
             self._end(CloseCode.GOING_AWAY)
@@ -144,7 +153,7 @@ class Bidirectional:
         self._totals.parts_out += 1
         self._totals.bytes_out += len(data)
         self._stream.write(parts.encode_part(data, self._text, fin))
-        self._note("to_client", opcode, fin, len(data), self._text)
+        self._stream.note("to_client", **_NOTES[opcode, fin, self._text], bytes=len(data))
 
     def pause_input(self) -> None:
         """Let the client wait for the container."""
@@ -179,8 +188,9 @@ class Bidirectional:
         try:
             await self._sidecar.open()
         except SidecarError as error:
-            refuse(self._stream, self._target.model_error(f"{_REFUSED}: {error}", error.status or 0))
-            self._finish(None)
+            self._refuse(self._target.model_error(f"{_REFUSED}: {error}", error.status or 0))
+        except Exception as error:  # noqa: BLE001 - whatever went wrong, the client must not wait for ever
+            self._refuse(errors.internal_server_error(f"{type(error).__name__} in the runtime"))
 
     def _forward(self, data: bytes) -> None:
         try:
@@ -188,12 +198,14 @@ class Bidirectional:
                 self._totals.parts_in += 1
                 self._totals.bytes_in += len(frame.data)
                 self._sidecar.send(frame)
-                self._note("to_container", frame.opcode, frame.fin, len(frame.data), frame.text)
+                self._stream.note("to_container", **_NOTES[frame.opcode, frame.fin, frame.text], bytes=len(frame.data))
             if self._client_ended:
                 self._frames.end()
         except InputError as error:
             self._fail(str(error), error.code)
             return
+        finally:
+            self._sidecar.flush()
         credit, self._held_credit = self._held_credit, 0
         self._stream.credit(credit)
         if self._frames.ended and not self._input_ended:
@@ -219,6 +231,10 @@ class Bidirectional:
         self._stream.write(parts.encode_model_stream_error(message, code))
         self._end(CloseCode.GOING_AWAY)
 
+    def _refuse(self, error: AwsError) -> None:
+        refuse(self._stream, error)
+        self._finish(None)
+
     def _end(self, close_code: int | None) -> None:
         self._stream.end()
         self._finish(close_code)
@@ -239,13 +255,3 @@ class Bidirectional:
             self._opening.cancel()
         seconds = round(self._loop.time() - self._began, 3)
         self._stream.note("stream.closed", seconds=seconds, **asdict(self._totals))
-
-    def _note(self, event: str, opcode: Opcode, fin: bool, size: int, text: bool) -> None:
-        self._stream.note(
-            event,
-            data_type=_DATA_TYPES[text],
-            completion=_COMPLETIONS[fin],
-            opcode=opcode.name,
-            fin=fin,
-            bytes=size,
-        )

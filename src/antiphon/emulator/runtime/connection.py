@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import Callable, Iterable
 from functools import partial
+from uuid import uuid4
 
 from antiphon.emulator.runtime.http2 import Http2
 from antiphon.emulator.runtime.http2_events import Data, Ended, Event, Gone, Request, Reset
@@ -31,7 +32,7 @@ class _Stream:
     def __init__(self, connection: "Http2Connection", number: int, log: EventLog, connection_number: int) -> None:
         self._connection = connection
         self._number = number
-        self._write_log = partial(log.write, connection=connection_number, stream=number)
+        self.note = partial(log.write, connection=connection_number, stream=number)
 
     def start(self, status: int, headers: Iterable[tuple[str, str]]) -> None:
         self._connection.start(self._number, status, headers)
@@ -44,9 +45,6 @@ class _Stream:
 
     def credit(self, size: int) -> None:
         self._connection.credit(self._number, size)
-
-    def note(self, event: str, **fields: Field) -> None:
-        self._write_log(event, **fields)
 
 
 class Http2Connection(asyncio.Protocol):
@@ -129,7 +127,7 @@ class Http2Connection(asyncio.Protocol):
 
     def start(self, number: int, status: int, headers: Iterable[tuple[str, str]]) -> None:
         """As `Stream.start`."""
-        self._http2.start(number, status, headers)
+        self._http2.start(number, status, (*headers, ("x-amzn-requestid", str(uuid4()))))
         self._flush_soon()
 
     def write(self, number: int, data: bytes) -> None:
@@ -201,10 +199,19 @@ class Http2Connection(asyncio.Protocol):
             return
         while data := self._http2.take(WRITE_BUFFER_BYTES if self._writable else 0):
             transport.write(data)
+            if len(data) < WRITE_BUFFER_BYTES:
+                break  # that was all
+        for number in self._http2.answered():
+            self._loop.call_later(self._timings.linger_s, self._give_up, number)
         if transport.get_write_buffer_size() > MAX_UNREAD_BYTES:
             self._reason = "the client does not read"
             transport.abort()
         self._wake()
+
+    def _give_up(self, number: int) -> None:
+        """End a request whose response has ended: clients wait for the end of their own input otherwise."""
+        self._http2.give_up(number)
+        self._flush()
 
     def _wake(self) -> None:
         if self._waiting:

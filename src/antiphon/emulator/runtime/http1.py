@@ -57,7 +57,8 @@ class Http1:
                 event = self._h11.next_event()
             except h11.RemoteProtocolError as error:
                 self._refuse(error.error_status_hint)
-                yield self._gone(str(error))
+                # Not in its own words: they quote the request.
+                yield self._gone(f"no request that can be read: status {error.error_status_hint}")
                 return
             if isinstance(event, h11.Request):
                 self._number += 1

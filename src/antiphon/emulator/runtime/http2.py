@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from h2 import events as h2_events
-from h2.config import H2Configuration
-from h2.connection import H2Connection
 from h2.errors import ErrorCodes
 from h2.exceptions import ProtocolError
-from h2.settings import SettingCodes, Settings
+from h2.settings import SettingCodes
 
 from antiphon.emulator.runtime.budget import Budget
 from antiphon.emulator.runtime.http2_events import Data, Ended, Event, Gone, Request, Reset
+from antiphon.emulator.runtime.http2_protocol import ServerConnection
 
 MAX_STREAMS = 512
 """At once on a connection."""
@@ -27,8 +26,6 @@ STREAM_WINDOW_BYTES = 65_535
 CONNECTION_WINDOW_BYTES = 16 * 2**20
 """Credited as it comes in, so that a stream nobody takes from leaves the others theirs."""
 
-_DEFAULT_WINDOW_BYTES = 65_535  # RFC 9113 §6.9.2
-
 MAX_HEADER_BYTES = 32 * 2**10
 """Of one request's headers: a session token has up to 2 KiB, a query string as much."""
 
@@ -36,13 +33,13 @@ MAX_HEADER_BYTES = 32 * 2**10
 # at once, twice over.
 _CHEAP_FRAMES, _CHEAP_FRAMES_PER_S = 2.0 * MAX_STREAMS, 100.0
 
-_CHEAP = (
+_CHEAP = {
     h2_events.PingReceived,
     h2_events.RemoteSettingsChanged,
     h2_events.StreamReset,
     h2_events.PriorityUpdated,
     h2_events.UnknownFrameReceived,
-)
+}
 
 Headers = Iterable[tuple[str, str]]
 
@@ -65,20 +62,10 @@ class Http2:
     """
 
     def __init__(self) -> None:
-        self._h2 = H2Connection(H2Configuration(client_side=False, header_encoding="latin-1"))
-        self._h2.local_settings = Settings(
-            client=False,
-            initial_values={
-                SettingCodes.MAX_CONCURRENT_STREAMS: MAX_STREAMS,
-                SettingCodes.INITIAL_WINDOW_SIZE: STREAM_WINDOW_BYTES,
-                SettingCodes.MAX_HEADER_LIST_SIZE: MAX_HEADER_BYTES,
-            },
-        )
-        self._h2.decoder.max_header_list_size = MAX_HEADER_BYTES
-        self._h2.initiate_connection()
-        self._h2.increment_flow_control_window(CONNECTION_WINDOW_BYTES - _DEFAULT_WINDOW_BYTES)
+        self._h2 = ServerConnection(MAX_STREAMS, STREAM_WINDOW_BYTES, CONNECTION_WINDOW_BYTES, MAX_HEADER_BYTES)
         self._outgoing: dict[int, _Outgoing] = {}
         self._ready: deque[int] = deque()
+        self._answered: list[int] = []
         self._credits: dict[int, int] = {}
         """Of the streams whose input is open: what was taken and not yet given back."""
         self._connection_credit = 0
@@ -137,11 +124,21 @@ class Http2:
             self._queue(stream, outgoing)
 
     def end(self, stream: int) -> None:
-        """End a response after what it has yet to send; a request that is still coming is then given up."""
+        """End a response after what it has yet to send."""
         outgoing = self._outgoing.get(stream)
         if outgoing is not None:
             outgoing.ending = True
             self._queue(stream, outgoing)
+
+    def answered(self) -> list[int]:
+        """Give the streams whose response went out whole, since this was last asked, while their request goes on."""
+        answered, self._answered = self._answered, []
+        return answered
+
+    def give_up(self, stream: int) -> None:
+        """Let a client that was answered know that its request is not read any more, unless it has ended it."""
+        if self._credits.pop(stream, None) is not None:
+            self._h2.reset_stream(stream, ErrorCodes.NO_ERROR)
 
     def waiting(self, stream: int) -> int:
         """Tell how many bytes a stream has yet to send."""
@@ -176,7 +173,7 @@ class Http2:
         if size <= 0 < len(data):
             return 0  # until the client opens the window
         ends = outgoing.ending and size == len(data)
-        self._h2.send_data(stream, bytes(data[:size]), end_stream=ends)
+        self._h2.send_data(stream, bytes(memoryview(data)[:size]), end_stream=ends)
         if ends:
             self._forget(stream)
         else:
@@ -187,12 +184,11 @@ class Http2:
 
     def _forget(self, stream: int) -> None:
         del self._outgoing[stream]
-        # Clients wait for the end of their own input otherwise (RFC 9113 §8.1).
-        if self._credits.pop(stream, None) is not None:
-            self._h2.reset_stream(stream, ErrorCodes.NO_ERROR)
+        if stream in self._credits:
+            self._answered.append(stream)
 
     def _is_cheap(self, event: object) -> bool:
-        return isinstance(event, _CHEAP) or (
+        return type(event) in _CHEAP or (
             type(event) is h2_events.DataReceived and not event.data and event.stream_ended is None
         )
 
@@ -238,5 +234,7 @@ class Http2:
                 if outgoing.data:
                     self._queue(stream, outgoing)
 
-    def _terminated(self, _: h2_events.ConnectionTerminated) -> Gone:
+    def _terminated(self, event: h2_events.ConnectionTerminated) -> Gone | None:
+        if event.error_code == ErrorCodes.NO_ERROR and self._outgoing:
+            return None  # it opens no further streams, and closes when it has what it waits for
         return self._gone("the client said goodbye")

@@ -21,16 +21,14 @@ _PASSED_BACK = tuple(
     f"x-amzn-sagemaker-{name}" for name in ("custom-attributes", "new-session-id", "closed-session-id")
 )
 
-Verify = Callable[[str], object]
-"""Verifies a request's signature, given the SHA-256 of its body in hex; raises `AwsError`."""
+Admit = Callable[[str], Target]
+"""Verifies a request's signature, given the SHA-256 of its body in hex, and finds who answers; raises `AwsError`."""
 
 
-def invocation(  # noqa: PLR0913, PLR0917 - as many as a handler has to know
-    stream: Stream, call: Invoke, target: Target, verify: Verify, client: httpx.AsyncClient, timings: Timings
-) -> "Invocation":
+def invocation(stream: Stream, call: Invoke, admit: Admit, client: httpx.AsyncClient, timings: Timings) -> "Invocation":
     """Make the handler that answers a call."""
     kind = Streamed if isinstance(call, ResponseStream) else Invocation
-    return kind(stream, call, target, verify, client, timings)
+    return kind(stream, call, admit, client, timings)
 
 
 class Invocation:
@@ -39,20 +37,16 @@ class Invocation:
     Args:
         stream: the request.
         call: what it asks for.
-        target: who answers.
-        verify: called once the body is complete.
+        admit: called once the body is complete.
         client: for the container's answer.
         timings: see `Timings`.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917 - as `invocation`
-        self, stream: Stream, call: Invoke, target: Target, verify: Verify, client: httpx.AsyncClient, timings: Timings
-    ) -> None:
+    def __init__(self, stream: Stream, call: Invoke, admit: Admit, client: httpx.AsyncClient, timings: Timings) -> None:
         self._loop = asyncio.get_running_loop()
         self._stream = stream
         self._call = call
-        self._target = target
-        self._verify = verify
+        self._admit = admit
         self._client = client
         self._timings = timings
         self._body = bytearray()
@@ -81,10 +75,10 @@ class Invocation:
         self._stream.credit(credit)
 
     def ended(self) -> None:
-        """Ask the container, if the request is signed as it must be."""
+        """Ask the container, if the request may ask it."""
         self._forget_patience()
         try:
-            self._verify(sha256(self._body).hexdigest())
+            self._target = self._admit(sha256(self._body).hexdigest())
         except AwsError as error:
             self._refuse(error)
         else:

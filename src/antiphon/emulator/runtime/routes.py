@@ -16,8 +16,10 @@ from antiphon.emulator.runtime.ports import Registry
 from antiphon.emulator.runtime.sidecar import Sidecar
 from antiphon.emulator.runtime.stream import Handler, Stream, refuse
 from antiphon.emulator.runtime.timings import Timings
-from antiphon.emulator.wire import requests, sigv4
+from antiphon.emulator.wire import errors, requests, sigv4
 from antiphon.emulator.wire.errors import AwsError
+
+_INVALID_STREAM = errors.input_validation("").name
 
 MAX_STREAMS = 4096
 """Bidirectional streams at once, on all connections together."""
@@ -94,13 +96,22 @@ class Router:
     def _route(self, request: Request, stream: Stream, bidirectional: "_Bidirectional") -> Handler:
         head = Head.of(request)
         try:
-            call = requests.parse(head.method, head.target, head.headers)
+            call = self._parse(head)
             _note(stream, call)
             if isinstance(call, requests.Bidirectional):
                 return bidirectional(call, head, stream)
             return self._invocation(call, head, stream)
         except AwsError as error:
             return Refusal(stream, error)
+
+    def _parse(self, head: Head) -> requests.Call:
+        """Find out what is asked for; of a stream that may not be, its signature is what is wrong first."""
+        try:
+            return requests.parse(head.method, head.target, head.headers)
+        except AwsError as error:
+            if self._keys is not None and error.name == _INVALID_STREAM:
+                _verify(head, self._keys, None)
+            raise
 
     def _bidirectional(self, call: requests.Bidirectional, head: Head, stream: Stream) -> Handler:
         unwrap: Unwrap = unwrap_unverified
@@ -112,11 +123,12 @@ class Router:
         return Bidirectional(stream, target, call.container_path, frames, self._timings, self._sidecars)
 
     def _invocation(self, call: requests.Invoke, head: Head, stream: Stream) -> Handler:
-        def verify(body_sha256: str) -> None:
+        def admit(body_sha256: str) -> Target:
             if self._keys is not None:
                 _verify(head, self._keys, body_sha256)
+            return self._find(call)
 
-        return invocation(stream, call, self._find(call), verify, self._client, self._timings)
+        return invocation(stream, call, admit, self._client, self._timings)
 
     def _find(self, call: requests.Call) -> Target:
         """Find the endpoint, and the variant that answers."""

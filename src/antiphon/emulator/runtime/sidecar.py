@@ -23,6 +23,11 @@ MAX_FRAME_BYTES = 16 * 2**20
 WRITE_BUFFER_BYTES = 64 * 2**10
 """What the container has not taken yet, before the client is told to wait."""
 
+MAX_UNREAD_BYTES = 2 * MAX_FRAME_BYTES
+"""As much of it as there may be: a frame above all of that, and pongs, which nobody can be told to wait with."""
+
+_OPCODES = {opcode: Opcode(opcode) for opcode in parts.Opcode}
+
 # Not in the tree of loggers: `websockets` tells frames at DEBUG, and they are what somebody said.
 _SILENT = logging.Logger("antiphon.emulator.sidecar", logging.ERROR)  # noqa: LOG001 - its place in no tree is the point
 
@@ -100,7 +105,7 @@ class Sidecar(asyncio.Protocol):
             async with asyncio.timeout(self._timings.handshake_timeout_s):
                 await self._loop.create_connection(lambda: self, self._uri.host, self._uri.port)
                 await self._opened
-        except OSError as error:  # and TimeoutError, which is one
+        except (OSError, UnicodeError) as error:  # TimeoutError is the former, a name that cannot be one the latter
             raise SidecarError(f"no WebSocket at the container: {type(error).__name__}") from None
         except InvalidStatus as error:
             status = error.response.status_code
@@ -109,22 +114,35 @@ class Sidecar(asyncio.Protocol):
             raise SidecarError(f"the container is no WebSocket server: {type(error).__name__}") from None
         finally:
             if not self._accepted:  # also when who waits was cancelled
+                self._opened.cancel()
                 self.abort()
                 if self._transport is None:
                     self._alive.discard(self)
 
     def send(self, frame: parts.Frame) -> None:
-        """Send a frame, unless the connection is closing."""
+        """Send a frame with the next `flush`, unless the connection is closing."""
         if self._websocket.state is State.OPEN:
-            self._websocket.send_frame(Frame(Opcode(frame.opcode), frame.data, frame.fin))
-            self._flush()
+            self._websocket.send_frame(Frame(_OPCODES[frame.opcode], frame.data, frame.fin))
+
+    def flush(self) -> None:
+        """Let go out what was sent."""
+        transport = self._transport
+        for data in self._websocket.data_to_send():
+            if transport is None or transport.is_closing():
+                return
+            if data == SEND_EOF:
+                transport.write_eof()
+            else:
+                transport.write(data)
+        if transport is not None and transport.get_write_buffer_size() > MAX_UNREAD_BYTES:
+            transport.abort()
 
     def close(self, code: int) -> None:
         """Close from this side; the container has a while to answer."""
         if self._websocket.state is State.OPEN:
             self._closed_by = "runtime"
             self._websocket.send_close(code)
-            self._flush()
+            self.flush()
             self.resume_reading()  # its answer may wait behind what was not read
             self._await_end()
         elif self._websocket.state is State.CONNECTING:
@@ -153,7 +171,7 @@ class Sidecar(asyncio.Protocol):
         transport.set_write_buffer_limits(WRITE_BUFFER_BYTES)
         self._transport = transport
         self._websocket.send_request(self._websocket.connect())
-        self._flush()
+        self.flush()
 
     def data_received(self, data: bytes) -> None:
         """Pass on the frames in what was read."""
@@ -163,14 +181,14 @@ class Sidecar(asyncio.Protocol):
                 self._frame(event)
             elif isinstance(event, Response):
                 self._response()
-        self._flush()
+        self.flush()
         if self._websocket.parser_exc is not None:
             self._broken()
 
     def eof_received(self) -> None:
         """Let the WebSocket know; asyncio then closes the transport."""
         self._websocket.receive_eof()
-        self._flush()
+        self.flush()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         """Tell it, if nobody did before."""
@@ -227,7 +245,7 @@ class Sidecar(asyncio.Protocol):
         # While nothing is read, no pong is either.
         self._unanswered += self._reading
         self._websocket.send_ping(self._unanswered.to_bytes(4))
-        self._flush()
+        self.flush()
         self._timer = self._loop.call_later(self._timings.ping_interval_s, self._ping)
 
     def _await_end(self) -> None:
@@ -239,16 +257,6 @@ class Sidecar(asyncio.Protocol):
         if self._accepted and not self._told:
             self._told = True
             self._listener.closed(close.code, close.reason, self._closed_by)
-
-    def _flush(self) -> None:
-        transport = self._transport
-        for data in self._websocket.data_to_send():
-            if transport is None or transport.is_closing():
-                return
-            if data == SEND_EOF:
-                transport.write_eof()
-            else:
-                transport.write(data)
 
 
 def _websocket_uri(url: str, path: str) -> WebSocketURI:

@@ -18,6 +18,8 @@ class Timings:
         response_stream_timeout_s: For the whole of a response stream (as above: 8 minutes).
         handshake_timeout_s: For the container to accept a WebSocket.
         close_timeout_s: For the container to answer a Close.
+        linger_s: For a client to end its request after the whole response; then it is reset (RFC 9113 §8.1). Sooner, its
+            last writes would fail while it still learns that there is an end.
         tls_timeout_s: For a client to finish its TLS handshake.
         request_timeout_s: For a client's HTTP preface, headers or body to arrive.
         idle_timeout_s: For a connection without requests.
@@ -32,6 +34,7 @@ class Timings:
     response_stream_timeout_s: float = 480.0
     handshake_timeout_s: float = 10.0
     close_timeout_s: float = 2.0
+    linger_s: float = 0.25
     tls_timeout_s: float = 10.0
     request_timeout_s: float = 30.0
     idle_timeout_s: float = 600.0

@@ -17,7 +17,7 @@ from antiphon.emulator.wire.event_headers import (
     encode_header,
 )
 
-__all__ = ["Decoder", "EventStreamError", "HeaderValue", "Message", "Timestamp", "decode", "encode", "frame"]
+__all__ = ["Decoder", "EventStreamError", "HeaderValue", "Message", "Timestamp", "decode", "encode", "frame", "split"]
 
 MAX_HEADERS_BYTES = 128 * 2**10
 MAX_PAYLOAD_BYTES = 16 * 2**20
@@ -64,9 +64,19 @@ def decode(data: bytes) -> Message:
     Raises:
         EventStreamError: they are not.
     """
+    headers, payload = split(data)
+    return Message(decode_headers(headers), payload)
+
+
+def split(data: bytes) -> tuple[bytes, bytes]:
+    """Give the headers, still encoded, and the payload of bytes that are exactly one message.
+
+    Raises:
+        EventStreamError: they are not.
+    """
     if len(data) < _OVERHEAD_BYTES or _total_bytes(data, 0) != len(data):
         raise EventStreamError("not exactly one message")
-    return _message(data)
+    return _parts(data)
 
 
 class Decoder:
@@ -113,7 +123,8 @@ class Decoder:
                 if len(buffer) - at < total:
                     self._wanted = total
                     return
-                messages.append(_message(bytes(buffer[at : at + total])))
+                headers, payload = _parts(bytes(buffer[at : at + total]))
+                messages.append(Message(decode_headers(headers), payload))
                 at += total
             self._wanted = _PRELUDE_BYTES
         finally:
@@ -144,10 +155,10 @@ def _check_lengths(headers: int, payload: int) -> None:
         raise EventStreamError(f"a message's payload takes {payload} bytes, more than {MAX_PAYLOAD_BYTES}")
 
 
-def _message(data: bytes) -> Message:
-    """Decode a message whose prelude is known to be right."""
+def _parts(data: bytes) -> tuple[bytes, bytes]:
+    """Give the headers and the payload of a message whose prelude is known to be right."""
     end = len(data) - 4
     if crc32(memoryview(data)[:end]) != _U32.unpack_from(data, end)[0]:
         raise EventStreamError("a message does not match its checksum")
     headers_end = _PRELUDE_BYTES + _U32.unpack_from(data, 4)[0]
-    return Message(decode_headers(data[_PRELUDE_BYTES:headers_end]), data[headers_end:end])
+    return data[_PRELUDE_BYTES:headers_end], data[headers_end:end]

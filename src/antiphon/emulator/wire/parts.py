@@ -8,10 +8,11 @@ guide, "Custom inference code with hosting services", bidirectional streaming).
 import json
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from itertools import product
 
-from antiphon.emulator.wire.event_headers import encode_header
-from antiphon.emulator.wire.eventstream import decode, encode, frame
+from antiphon.emulator.wire.event_headers import decode_headers, encode_header
+from antiphon.emulator.wire.eventstream import encode, frame, split
 
 _DATA_TYPES: dict[object, bool] = {"UTF8": True, "BINARY": False, None: False}
 _COMPLETIONS: dict[object, bool] = {"COMPLETE": True, "PARTIAL": False, None: True}
@@ -69,8 +70,14 @@ def parse_part(inner: bytes) -> Part:
         EventStreamError: it is no message.
         PartError: it is no payload part, or of an unknown kind.
     """
-    message = decode(inner)
-    headers = message.headers
+    headers, payload = split(inner)
+    return Part(*_kind(headers), payload)
+
+
+@lru_cache(maxsize=64)
+def _kind(encoded: bytes) -> tuple[bool, bool]:
+    """Tell from a part's headers whether it is text and whether it is final; there are few that differ."""
+    headers = decode_headers(encoded)
     if headers.get(":message-type") != "event" or headers.get(":event-type") != "PayloadPart":
         raise PartError("an event is no PayloadPart")
     try:
@@ -78,7 +85,7 @@ def parse_part(inner: bytes) -> Part:
         final = _COMPLETIONS[headers.get("CompletionState")]
     except KeyError:
         raise PartError("a part's DataType is UTF8 or BINARY, its CompletionState PARTIAL or COMPLETE") from None
-    return Part(text, final, message.payload)
+    return text, final
 
 
 class Assembler:
