@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -82,58 +82,156 @@ def until(happened: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def test_in_the_background_it_says_where_it_is_and_goes_when_told(emulator: Emulator) -> None:
-    started = emulator(*up("--detach", "--endpoint", "qwen3-tts"))
+@dataclass(frozen=True, slots=True)
+class Background:
+    """One that runs in the background, for all tests that leave it as it is.
+
+    Attributes:
+        emulator: its commands.
+        before: what ``env --json`` said before it ran.
+        said: what the command that started it said.
+        status: what it says of itself.
+    """
+
+    emulator: Emulator
+    before: dict[str, str | None]
+    said: str
+    status: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def background(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Background]:
+    folder = tmp_path_factory.mktemp("background")
+    emulator = Emulator(folder / "state")
+    before = json.loads(emulator("env", "--port", "9443", "--json").stdout)
+    config = folder / "emulator.toml"
+    config.write_text("region = 'eu-west-1'\nverify = true\n[endpoints.a]\nurl = 'ws://127.0.0.1:9'\n")
+    arguments = ("--config", str(config), "--no-verify", "--hostname", "one.example", "--hostname", "two.example")
+    started = emulator(*up("--detach", *arguments, "--endpoint", "b=ws://127.0.0.1:10", "--endpoint", "qwen3-tts"))
     assert started.returncode == 0, started.stderr
     status = emulator.status()
-    (endpoint,) = status["endpoints"]
-    assert (status["running"], status["region"], endpoint["name"]) == (True, "us-east-1", "qwen3-tts")
-    for shown in (status["url"], endpoint["url"], str(emulator.state.events), "emulate down", "sagemaker://qwen3-tts"):
-        assert shown in started.stdout
-    assert (
-        f'eval "$(ANTIPHON_STATE_DIR={emulator.variables["ANTIPHON_STATE_DIR"]} antiphon emulate env)"'
-        in started.stdout
-    )
-    assert status["url"] in emulator("logs").stdout
-    assert listens(endpoint["url"])
-
+    yield Background(emulator, before, started.stdout, status)
     stopped = emulator("down")
     assert (stopped.returncode, stopped.stderr) == (0, "")
     assert f"stopped process {status['pid']}" in stopped.stdout
     assert not alive(status["pid"])
-    assert not listens(endpoint["url"])
-    assert not listens(status["url"])
+    assert not any(listens(url) for url in (status["url"], status["endpoints"][-1]["url"]))
     assert emulator("status").returncode == 1
 
 
-@pytest.mark.parametrize(
-    ("number", "endpoint"), [(signal.SIGINT, "qwen3-tts"), (signal.SIGTERM, "a=ws://127.0.0.1:9")], ids=["INT", "TERM"]
-)
-def test_in_the_foreground_it_ends_in_order_on_a_signal(
-    emulator: Emulator, tmp_path: Path, number: signal.Signals, endpoint: str
+def test_in_the_background_it_says_where_it_is(background: Background) -> None:
+    emulator, status = background.emulator, background.status
+    assert status["running"] is True
+    for shown in (status["url"], status["endpoints"][-1]["url"], str(emulator.state.events), "sagemaker://a"):
+        assert shown in background.said
+    down = f"ANTIPHON_STATE_DIR={emulator.variables['ANTIPHON_STATE_DIR']} antiphon emulate down"
+    assert down in background.said
+    assert f'eval "$({down.replace("down", "env")})"' in background.said
+    until(lambda: status["url"] in emulator("logs").stdout)
+    assert listens(status["endpoints"][-1]["url"])
+
+
+def test_a_file_and_options_together_also_in_the_background(background: Background) -> None:
+    status = background.status
+    assert (status["region"], status["hostnames"]) == ("eu-west-1", ["one.example", "two.example"])
+    assert [endpoint["name"] for endpoint in status["endpoints"]] == ["a", "b", "qwen3-tts"]
+    assert "signatures are not checked" in background.said
+    assert "nothing listens at http://127.0.0.1:9 yet" in background.said
+    assert "export AWS_REGION=eu-west-1" in background.emulator("env").stdout
+
+
+def test_env_is_for_a_shell_or_json_and_may_come_first(background: Background) -> None:
+    emulator, before, status = background.emulator, background.before, background.status
+    assert before["AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2"] == "https://127.0.0.1:9443"
+    assert before["AWS_SESSION_TOKEN"] is None
+    shell, running = emulator("env").stdout, json.loads(emulator("env", "--json").stdout)
+    assert f"export AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2={status['url']}\n" in shell
+    assert "unset AWS_PROFILE\n" in shell
+    assert running["AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME"] == status["url"]
+    assert running["SSL_CERT_FILE"] == before["SSL_CERT_FILE"]
+    assert stat.S_IMODE(Path(running["SSL_CERT_FILE"]).stat().st_mode) == 0o600
+    secret = running["AWS_SECRET_ACCESS_KEY"]
+    assert secret == before["AWS_SECRET_ACCESS_KEY"]
+    shown = background.said + str(status) + emulator("logs").stdout
+    assert secret not in shown + "".join(psutil.Process(status["pid"]).cmdline())
+
+
+def test_one_folder_has_one(background: Background) -> None:
+    for arguments in (up("--detach", "--endpoint", "b"), up("--endpoint", "b")):
+        said = assert_a_sentence(background.emulator(*arguments), 1)
+        assert f"process {background.status['pid']}" in said
+        assert "antiphon emulate down" in said
+    assert background.emulator.status() == background.status
+
+
+def test_two_run_side_by_side_and_one_that_does_not_listen_is_killed(
+    background: Background, emulator: Emulator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ready = tmp_path / "ready.json"
-    process = emulator.start(*up("--endpoint", endpoint, "--ready-file", str(ready)))
-    until(ready.exists)
-    run = json.loads(ready.read_text())
-    assert (run["pid"], run["ready"]) == (process.pid, True)
-    process.send_signal(number)
-    said, complained = process.communicate(timeout=TIMEOUT_S)
-    assert (process.returncode, complained) == (0, "")
-    assert "Ctrl-C" in said
+    assert emulator(*up("--detach", "--endpoint", "a=ws://127.0.0.1:9")).returncode == 0
+    second = emulator.status()
+    assert second["port"] != background.status["port"]
+    os.kill(second["pid"], signal.SIGSTOP)
+    monkeypatch.setattr(stopping, "STOP_TIMEOUT_S", 0.2)
+    run = stop(emulator.state)
+    assert run is not None
+    assert run.pid == second["pid"]
+    assert not emulator.state.held
+    assert background.emulator.status() == background.status
+
+
+def test_one_that_is_killed_leaves_no_wrong_status_and_takes_its_servers_along(emulator: Emulator) -> None:
+    assert emulator(*up("--detach", "--endpoint", "qwen3-tts")).returncode == 0
+    killed = emulator.status()
+    os.kill(killed["pid"], signal.SIGKILL)
+    until(lambda: not emulator.state.held)
+    assert emulator("status").returncode == 1
+    until(lambda: not listens(killed["endpoints"][0]["url"]))
+    nothing = emulator("down")
+    assert (nothing.returncode, "nothing was running" in nothing.stdout) == (0, True)
+
+
+class Foreground:
+    """One that runs in the foreground."""
+
+    def __init__(self, folder: Path) -> None:
+        self.emulator = Emulator(folder / "state")
+        self.ready = folder / "ready.json"
+        arguments = up("--endpoint", "a=ws://127.0.0.1:9", "--ready-file", str(self.ready), "--exit-with-stdin")
+        self.process = self.emulator.start(*arguments, stdin=subprocess.PIPE)
+
+
+ENDS: dict[str, Callable[["subprocess.Popen[str]"], object]] = {
+    "INT": lambda process: process.send_signal(signal.SIGINT),
+    "TERM": lambda process: process.send_signal(signal.SIGTERM),
+    "its parent's end": lambda process: process.stdin and process.stdin.close(),
+}
+
+
+@pytest.fixture(scope="module")
+def foreground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Foreground]]:
+    """One for each way to end it; they start together."""
+    started = {way: Foreground(tmp_path_factory.mktemp("foreground")) for way in ENDS}
+    yield started
+    for one in started.values():
+        with one.process:
+            one.process.kill()
+
+
+@pytest.mark.parametrize("way", ENDS)
+def test_in_the_foreground_it_ends_in_order(foreground: dict[str, Foreground], way: str) -> None:
+    one = foreground[way]
+    until(one.ready.exists)
+    run = json.loads(one.ready.read_text())
+    assert (run["pid"], run["ready"]) == (one.process.pid, True)
+    assert "logs --events" in assert_a_sentence(one.emulator("logs"), 1), "what it says is where it runs"
+    ENDS[way](one.process)
+    one.process.wait(TIMEOUT_S)
+    assert one.process.stdout is not None
+    assert one.process.stderr is not None
+    assert (one.process.returncode, one.process.stderr.read()) == (0, "")
+    assert "Ctrl-C" in one.process.stdout.read()
     assert not listens(run["url"])
-    assert not listens(run["endpoints"][0]["url"])
-
-
-def test_it_ends_with_its_parent(emulator: Emulator, tmp_path: Path) -> None:
-    ready = tmp_path / "ready.json"
-    arguments = up("--endpoint", "a=ws://127.0.0.1:9", "--ready-file", str(ready), "--exit-with-stdin")
-    process = emulator.start(*arguments, stdin=subprocess.PIPE)
-    until(ready.exists)
-    assert "logs --events" in assert_a_sentence(emulator("logs"), 1), "what it says is where it runs"
-    process.communicate(timeout=TIMEOUT_S)
-    assert process.returncode == 0
-    assert emulator.status()["running"] is False
+    assert one.emulator.status()["running"] is False
 
 
 def test_told_to_stop_while_it_starts_it_does_not_start(emulator: Emulator) -> None:
@@ -143,46 +241,6 @@ def test_told_to_stop_while_it_starts_it_does_not_start(emulator: Emulator) -> N
     assert process.communicate(timeout=TIMEOUT_S)[1] == ""
     assert process.returncode in {0, 143}
     assert not emulator.state.held
-
-
-def test_one_that_is_killed_leaves_no_wrong_status_and_takes_its_servers_along(emulator: Emulator) -> None:
-    assert emulator(*up("--detach", "--endpoint", "qwen3-tts")).returncode == 0
-    status = emulator.status()
-    os.kill(status["pid"], signal.SIGKILL)
-    until(lambda: not emulator.state.held)
-    assert emulator("status").returncode == 1
-    until(lambda: not listens(status["endpoints"][0]["url"]))
-    stopped = emulator("down")
-    assert (stopped.returncode, "nothing was running" in stopped.stdout) == (0, True)
-    assert emulator(*up("--detach", "--endpoint", "a=ws://127.0.0.1:9")).returncode == 0
-
-
-def test_one_that_does_not_listen_is_killed(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert emulator(*up("--detach", "--endpoint", "a=ws://127.0.0.1:9")).returncode == 0
-    pid = emulator.status()["pid"]
-    os.kill(pid, signal.SIGSTOP)
-    monkeypatch.setattr(stopping, "STOP_TIMEOUT_S", 0.2)
-    run = stop(emulator.state)
-    assert run is not None
-    assert run.pid == pid
-    assert not emulator.state.held
-
-
-def test_two_run_side_by_side_and_one_folder_has_one(tmp_path: Path) -> None:
-    with ExitStack() as stack:
-        emulators = [Emulator(tmp_path / name) for name in ("one", "two")]
-        for emulator in emulators:
-            stack.callback(emulator, "down")
-            assert emulator(*up("--detach", "--endpoint", "a=ws://127.0.0.1:9")).returncode == 0
-        first, second = (emulator.status() for emulator in emulators)
-        assert first["port"] != second["port"]
-        for arguments in (up("--detach", "--endpoint", "b"), up("--endpoint", "b")):
-            said = assert_a_sentence(emulators[0](*arguments), 1)
-            assert f"process {first['pid']}" in said
-            assert "antiphon emulate down" in said
-        assert emulators[0].status() == first
-        emulators[0]("down")
-        assert emulators[1].status() == second
 
 
 def test_a_port_that_is_taken_is_explained(emulator: Emulator) -> None:
@@ -237,19 +295,6 @@ def test_a_broken_file_is_explained(emulator: Emulator, tmp_path: Path) -> None:
     assert "endpoints.a.colour" in assert_a_sentence(emulator("up", "--config", str(config)), 2)
 
 
-def test_a_file_and_options_together_also_in_the_background(emulator: Emulator, tmp_path: Path) -> None:
-    config = tmp_path / "emulator.toml"
-    config.write_text("region = 'eu-west-1'\nverify = true\n[endpoints.a]\nurl = 'ws://127.0.0.1:9'\n")
-    arguments = ("--config", str(config), "--no-verify", "--hostname", "one.example", "--hostname", "two.example")
-    started = emulator(*up("--detach", "--endpoint", "b=ws://127.0.0.1:10", *arguments))
-    status = emulator.status()
-    assert (status["region"], status["hostnames"]) == ("eu-west-1", ["one.example", "two.example"])
-    assert [endpoint["name"] for endpoint in status["endpoints"]] == ["a", "b"]
-    assert "signatures are not checked" in started.stdout
-    assert "nothing listens at http://127.0.0.1:9 yet" in started.stdout
-    assert "export AWS_REGION=eu-west-1" in emulator("env").stdout
-
-
 def test_without_the_extra_one_is_told_what_to_install(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in [
         name for name in sys.modules if name.startswith(("antiphon.emulator.local", "antiphon.emulator.cert"))
@@ -270,25 +315,6 @@ def test_what_needs_no_extra_imports_none() -> None:
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert shown == "set()\n"
-
-
-def test_env_is_for_a_shell_or_json_and_may_come_first(emulator: Emulator) -> None:
-    shell = emulator("env", "--port", "9443").stdout
-    variables = json.loads(emulator("env", "--port", "9443", "--json").stdout)
-    assert "export AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME_HTTP2=https://127.0.0.1:9443\n" in shell
-    assert "unset AWS_PROFILE\n" in shell
-    assert variables["AWS_SESSION_TOKEN"] is None
-    bundle = Path(variables["SSL_CERT_FILE"])
-    before = bundle.read_bytes()
-    assert stat.S_IMODE(bundle.stat().st_mode) == 0o600
-
-    started = emulator(*up("--detach", "--endpoint", "a=ws://127.0.0.1:9"))
-    running, status = json.loads(emulator("env", "--json").stdout), emulator.status()
-    assert running["AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME"] == status["url"]
-    assert running["AWS_SECRET_ACCESS_KEY"] == variables["AWS_SECRET_ACCESS_KEY"]
-    assert bundle.read_bytes() == before
-    shown = started.stdout + str(status) + emulator("logs").stdout + "".join(psutil.Process(status["pid"]).cmdline())
-    assert running["AWS_SECRET_ACCESS_KEY"] not in shown
 
 
 def test_events_can_be_followed(emulator: Emulator) -> None:

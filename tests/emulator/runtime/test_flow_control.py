@@ -8,6 +8,7 @@ from tests.emulator.runtime.raw_client import part
 from tests.emulator.runtime.raw_container import Connection
 from websockets.frames import Opcode
 
+from antiphon.emulator.runtime import routes
 from antiphon.emulator.runtime.bidirectional import Bidirectional
 from antiphon.emulator.runtime.connection import SEND_BUFFER_BYTES, WRITE_BUFFER_BYTES
 from antiphon.emulator.runtime.http2 import CONNECTION_WINDOW_BYTES, STREAM_WINDOW_BYTES
@@ -145,3 +146,27 @@ async def test_input_that_comes_before_the_container_accepts_waits(certificate: 
         waiting._shake_hands(waiting.request)
         waiting._flush()
         assert (await it.client.answered(stream)).status == 200
+
+
+async def test_events_that_were_begun_are_bounded_on_all_streams_together(
+    certificate: Certificate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(routes, "MAX_UNFINISHED_BYTES", 130_000)
+    event = part(bytes(40_000), text=False)
+    async with rig(certificate) as it:
+        streams = [await it.stream() for _ in range(4)]
+        for stream, _ in streams[:2]:
+            await it.client.send_all(stream, event[:-1])
+        await it.client.send_all(streams[2][0], event * 4 + event[:-1])
+        for _ in range(4):
+            await streams[2][1].frame()
+        await it.client.send_all(streams[3][0], event[:-1])
+        response = await it.client.ended(streams[3][0])
+        assert b'"ErrorCode": "ServiceUnavailable"' in response.body
+        # Each of the others goes on, and what is complete makes room.
+        it.client.send(streams[0][0], event[-1:])
+        await streams[0][1].frame()
+        await it.client.send_all((await it.stream())[0], event[:-1])
+        assert not it.client.responses[streams[1][0]].ended
+        await it.client.send_all(streams[1][0], event[-1:])
+        await streams[1][1].frame()

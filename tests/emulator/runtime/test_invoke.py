@@ -63,7 +63,7 @@ class FakeStream:
     def events(self) -> list[Message]:
         decoder = Decoder()
         messages = list(decoder.feed(bytes(self.body)))
-        assert not decoder.pending
+        assert not decoder.pending_bytes
         return messages
 
     async def done(self) -> None:

@@ -47,7 +47,7 @@ def outcome(data: bytes, size: int) -> tuple[list[Message], str]:
                 messages.append(message)  # noqa: PERF402 - those before an error count too
     except EventStreamError as error:
         return messages, str(error)
-    return messages, "pending" if decoder.pending else ""
+    return messages, "pending" if decoder.pending_bytes else ""
 
 
 def raw(
@@ -94,7 +94,7 @@ def test_a_prelude_of_any_lengths_asks_for_no_more_than_the_limits(total: int, h
     possible = headers_length <= MAX_HEADERS_BYTES and 0 <= total - headers_length - 16 <= MAX_PAYLOAD_BYTES
     if possible and total > 12:
         assert list(decoder.feed(data)) == []
-        assert decoder.pending
+        assert decoder.pending_bytes
     else:
         with pytest.raises(EventStreamError):
             list(decoder.feed(data))
@@ -151,7 +151,7 @@ def test_a_decoder_that_failed_stays_failed() -> None:
         list(decoder.feed(b"\x00" * 11 + b"\x01"))
     with pytest.raises(EventStreamError, match="prelude"):
         decoder.feed(encode({}, b"fine"))
-    assert not decoder.pending
+    assert not decoder.pending_bytes
 
 
 def test_messages_before_the_damage_are_given_and_what_is_not_taken_is_not_kept() -> None:
@@ -164,18 +164,18 @@ def test_messages_before_the_damage_are_given_and_what_is_not_taken_is_not_kept(
     untaken = Decoder()
     for _ in range(100):
         untaken.feed(good)
-    assert not untaken.pending
+    assert not untaken.pending_bytes
     assert len(untaken._buffer) == 0
 
 
 def test_a_message_that_is_not_complete_is_pending() -> None:
     decoder = Decoder()
     data = encode({"a": "b"}, b"payload")
-    assert not decoder.pending
+    assert not decoder.pending_bytes
     assert list(decoder.feed(data[:-1])) == []
-    assert decoder.pending
+    assert decoder.pending_bytes
     assert [message.payload for message in decoder.feed(data[-1:])] == [b"payload"]
-    assert not decoder.pending
+    assert not decoder.pending_bytes
 
 
 @pytest.mark.parametrize(
@@ -261,3 +261,12 @@ def test_the_time_grows_with_the_input_and_no_faster(size: int, payload: int) ->
     message = encode({"name": "value"}, bytes(payload))
     short = message * (2**15 // len(message) + 1)
     assert seconds(lambda: outcome(short * 8, size)) < 8 * 3 * seconds(lambda: outcome(short, size))
+
+
+def test_what_is_dropped_is_let_go_and_nothing_follows() -> None:
+    decoder = Decoder()
+    decoder.feed(encode({"a": "b"}, b"x")[:-1])
+    decoder.drop()
+    assert decoder.pending_bytes == 0
+    with pytest.raises(EventStreamError, match="dropped"):
+        decoder.feed(b"x")

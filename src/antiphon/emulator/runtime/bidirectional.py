@@ -8,6 +8,7 @@ from websockets.frames import CloseCode
 from websockets.typing import BytesLike
 
 from antiphon.emulator.runtime.alive import Alive
+from antiphon.emulator.runtime.budget import Room
 from antiphon.emulator.runtime.container import Target
 from antiphon.emulator.runtime.input_frames import InputError, InputFrames
 from antiphon.emulator.runtime.sidecar import Sidecar, SidecarError
@@ -50,6 +51,7 @@ class Bidirectional:
         frames: Turns the input into frames for the container.
         timings: See `Timings`.
         sidecars: Where the container's connection is to be found while there is one.
+        room: For events that were begun, on all streams together.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - as many as a handler has to know
@@ -60,6 +62,7 @@ class Bidirectional:
         frames: InputFrames,
         timings: Timings,
         sidecars: Alive[Sidecar],
+        room: Room,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._stream = stream
@@ -67,6 +70,7 @@ class Bidirectional:
         self._path = path
         self._frames = frames
         self._timings = timings
+        self._room = room
         self._sidecar = Sidecar(target.url, path, self, timings, sidecars)
         self._began = self._loop.time()
         self._opening: asyncio.Task[None] | None = None
@@ -74,6 +78,7 @@ class Bidirectional:
         self._silence: asyncio.TimerHandle | None = None
         self._held = bytearray()
         self._held_credit = 0
+        self._unfinished = 0
         self._input_flows = False
         self._output_flows = True
         self._client_ended = False
@@ -206,12 +211,20 @@ class Bidirectional:
             return
         finally:
             self._sidecar.flush()
+        if not self._fits():
+            self._fail("too much is held of events that were begun on this and other streams", "ServiceUnavailable")
+            return
         credit, self._held_credit = self._held_credit, 0
         self._stream.credit(credit)
         if self._frames.ended and not self._input_ended:
             self._input_ended = True
             self._stream.note("input.ended", empty_event=self._frames.ended_by_event)
             self._silence = self._loop.call_later(self._timings.drain_s, self._drain)
+
+    def _fits(self) -> bool:
+        """Whether there is room for what is held: an event is taken whole, and may be as large as many windows."""
+        before, self._unfinished = self._unfinished, self._frames.unfinished_bytes
+        return before == self._unfinished or self._room.change(self._unfinished - before)
 
     def _drain(self) -> None:
         """Close the container's WebSocket, once it has been silent for a while after the end of the input."""
@@ -246,6 +259,8 @@ class Bidirectional:
         self._done = True
         self._input_flows = False
         self._held.clear()
+        self._frames.drop()
+        self._room.change(-self._unfinished)
         for timer in (self._lifetime, self._silence):
             if timer is not None:
                 timer.cancel()

@@ -1,4 +1,4 @@
-"""How often a peer may do what costs it nothing."""
+"""How much peers may have: of what costs them nothing, and of memory."""
 
 from dataclasses import dataclass
 
@@ -22,3 +22,20 @@ class Budget:
         self._spent = max(0.0, self._spent - (now - self._at) * self.per_s) + 1
         self._at = now
         return self._spent <= self.capacity
+
+
+@dataclass(slots=True)
+class Room:
+    """Memory that many share.
+
+    Attributes:
+        capacity: How many bytes they may have together.
+    """
+
+    capacity: int
+    _taken: int = 0
+
+    def change(self, difference: int) -> bool:
+        """Take more, or give some back; whether all is within the capacity then."""
+        self._taken += difference
+        return self._taken <= self.capacity

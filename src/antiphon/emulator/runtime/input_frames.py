@@ -44,6 +44,15 @@ class InputFrames:
         self.ended = False
         self.ended_by_event = False
 
+    @property
+    def unfinished_bytes(self) -> int:
+        """Of an event that has begun."""
+        return self._decoder.pending_bytes
+
+    def drop(self) -> None:
+        """Let go the event that has begun: nothing more will be taken."""
+        self._decoder.drop()
+
     def feed(self, data: bytes) -> Iterator[Frame]:
         """Give the frames that this piece completes.
 
@@ -70,6 +79,6 @@ class InputFrames:
         Raises:
             InputError: it ends within an event.
         """
-        if self._decoder.pending and not self.ended:
+        if self._decoder.pending_bytes and not self.ended:
             raise InputError("the input ends within an event", "ValidationError")
         self.ended = True

@@ -8,6 +8,7 @@ import httpx
 
 from antiphon.emulator.runtime.alive import Alive
 from antiphon.emulator.runtime.bidirectional import Bidirectional
+from antiphon.emulator.runtime.budget import Room
 from antiphon.emulator.runtime.container import Target
 from antiphon.emulator.runtime.http2_events import Request
 from antiphon.emulator.runtime.input_frames import InputFrames, Unwrap, unwrap_unverified
@@ -23,6 +24,9 @@ _INVALID_STREAM = errors.input_validation("").name
 
 MAX_STREAMS = 4096
 """Bidirectional streams at once, on all connections together."""
+
+MAX_UNFINISHED_BYTES = 256 * 2**20
+"""Of events that were begun, on all of them together; each may be as large as an event's payload."""
 
 
 class Refusal:
@@ -83,6 +87,7 @@ class Router:
         self._keys = keys
         self._timings = timings
         self._sidecars = sidecars
+        self._room = Room(MAX_UNFINISHED_BYTES)
         self._client = client
 
     def http2(self, request: Request, stream: Stream) -> Handler:
@@ -120,7 +125,7 @@ class Router:
         target, frames = self._find(call), InputFrames(unwrap)
         if len(self._sidecars) >= MAX_STREAMS:
             raise call.unavailable(f"{MAX_STREAMS} streams are open, as many as may be")
-        return Bidirectional(stream, target, call.container_path, frames, self._timings, self._sidecars)
+        return Bidirectional(stream, target, call.container_path, frames, self._timings, self._sidecars, self._room)
 
     def _invocation(self, call: requests.Invoke, head: Head, stream: Stream) -> Handler:
         def admit(body_sha256: str) -> Target:

@@ -91,9 +91,14 @@ class Decoder:
         self._failure = ""
 
     @property
-    def pending(self) -> bool:
-        """Whether a message has begun and is not complete."""
-        return bool(self._buffer)
+    def pending_bytes(self) -> int:
+        """Of a message that has begun and is not complete."""
+        return len(self._buffer)
+
+    def drop(self) -> None:
+        """Let go what is pending; what would follow is no stream any more."""
+        self._failure = self._failure or "the stream was dropped"
+        self._buffer.clear()
 
     def feed(self, data: bytes) -> Iterator[Message]:
         """Take the next bytes; iterate over the messages they complete, then over no more than the error they hold.
