@@ -26,17 +26,21 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0].partition("-")[0] for name in names} == {"antiphon"}
-    assert "antiphon/py.typed" in names
+    assert {"antiphon/py.typed", "antiphon/studio/static/player.js"} <= set(names)
     assert any(name.endswith("licenses/NOTICE") for name in names)
 
 
-def test_the_demo_runs_from_it(wheel: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("extras", "target"), [("", "ws://127.0.0.1:"), ("[emulator,sagemaker]", "sagemaker://qwen3-tts")]
+)
+def test_the_demo_runs_from_it(wheel: Path, extras: str, target: str, tmp_path: Path) -> None:
     environment = tmp_path / "environment"
     venv.create(environment, with_pip=True)
-    subprocess.run([environment / "bin" / "pip", "install", "--quiet", wheel], check=True)
+    subprocess.run([environment / "bin" / "pip", "install", "--quiet", f"{wheel}{extras}"], check=True)
     home = tmp_path / "home"
     home.mkdir()
-    variables = {name: value for name, value in os.environ.items() if not name.startswith(("ANTIPHON_", "PYTHON"))}
+    ours = ("ANTIPHON_", "PYTHON", "AWS_")
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     subprocess.run(
         [environment / "bin" / "antiphon", "demo", "--json", "report.json"],
         cwd=home,
@@ -45,5 +49,6 @@ def test_the_demo_runs_from_it(wheel: Path, tmp_path: Path) -> None:
     )
     report = json.loads((home / "report.json").read_text())
     assert report["engine"] == "hibari"
+    assert report["target"].startswith(target)
     assert report["first_audible_s"] < report["text_complete_s"]
     assert (home / report["wav"]).stat().st_size == report["bytes"] + 44
