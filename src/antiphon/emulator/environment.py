@@ -6,8 +6,8 @@ from pathlib import Path
 
 from antiphon.emulator.settings import Credentials
 
-# They would win over the keys, or be sent beside them.
-UNSET = ("AWS_SESSION_TOKEN", "AWS_PROFILE")
+# They would win over the keys, be sent beside them, or lead elsewhere than the URLs do.
+UNSET = ("AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")
 
 type Environment = Mapping[str, str | None]
 """Variables; None is to be unset."""

@@ -70,7 +70,12 @@ async def opened(client: AsyncSageMakerRuntimeHTTP2Client, endpoint: str, path: 
         stream = await client.invoke_endpoint_with_bidirectional_stream(
             InvokeEndpointWithBidirectionalStreamInput(endpoint_name=endpoint, model_invocation_path=path)
         )
-        _, output = await stream.await_output()
+        try:
+            _, output = await stream.await_output()
+        except Exception:
+            # What writes the input waits for more of it otherwise, until the interpreter finds it.
+            await stream.input_stream.close()
+            raise
     return stream, output
 
 
