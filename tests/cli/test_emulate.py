@@ -19,8 +19,8 @@ import pytest
 from tests.cli.command import assert_a_sentence
 from typer.testing import CliRunner
 
+from antiphon.cli.commands import app
 from antiphon.cli.emulate import emulate
-from antiphon.cli.main import app
 from antiphon.emulator import stopping
 from antiphon.emulator.state import StateFolder
 from antiphon.emulator.stopping import listens, stop

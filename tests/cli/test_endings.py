@@ -94,6 +94,40 @@ def test_sigterm_ends_the_demo_its_servers_and_its_folders(way: list[str], tmp_p
     assert not any(server.is_running() for server in servers)
 
 
+@pytest.mark.parametrize("way", [[], ["--direct"]])
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
+def test_the_demo_ends_what_it_is_still_starting(way: list[str], told: signal.Signals, tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [*ANTIPHON, "demo", *way, "--engine", "tone", "-o", str(tmp_path / "a.wav")],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
+    with process:
+        while not (servers := psutil.Process(process.pid).children(recursive=True)):
+            assert process.poll() is None
+        process.send_signal(told)
+        _, stderr = process.communicate(timeout=TIMEOUT_S)
+
+    assert process.returncode == 128 + told
+    assert stderr == b""
+    assert list(tmp_path.iterdir()) == []
+    assert not any(server.is_running() for server in servers)
+
+
+def test_ctrl_c_is_no_stack_trace_while_the_commands_are_loaded(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("raise KeyboardInterrupt")
+    result = subprocess.run(
+        [*ANTIPHON, "demo"],
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+
+    assert (result.returncode, result.stdout, result.stderr) == (ExitCode.INTERRUPTED, b"", b"")
+
+
 def test_sigterm_ends_what_is_said_and_leaves_a_recording(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [*ANTIPHON, "say", "--to", "local:tone", "-o", str(tmp_path / "a.wav")],

@@ -63,17 +63,27 @@ async def through_sagemaker(console: Console, engine: str, event_log: Path) -> A
     from antiphon.emulator.process import LocalSageMaker, LocalSageMakerError  # noqa: PLC0415
 
     local = LocalSageMaker([ENDPOINT], ["--engine", engine, "--dialect", DIALECT])
-    waiting = console.status(f"starting a local SageMaker and loading its voice ({engine}) …")
-    with reported(LocalSageMakerError), waiting:
-        await asyncio.to_thread(local.__enter__)
+    starting = asyncio.create_task(asyncio.to_thread(local.__enter__))
     try:
+        with (
+            reported(LocalSageMakerError),
+            console.status(f"starting a local SageMaker and loading its voice ({engine}) …"),
+        ):
+            await asyncio.shield(starting)
         with local.applied():
             version = metadata.version(SDK)
             words = f"client → AWS SDK {version} → TLS, HTTP/2 → runtime → sidecar → server → {engine}"
             yield Chain(f"sagemaker://{ENDPOINT}", words, version, event_log)
             await asyncio.to_thread(_keep_events, local, event_log)
     finally:
-        await asyncio.to_thread(local.__exit__, None, None, None)
+        await _end(local, starting)
+
+
+async def _end(local: "LocalSageMaker", starting: asyncio.Task[object]) -> None:
+    """End it, even if it is still being started, which the end makes fail; unless its process came in between."""
+    await asyncio.to_thread(local.__exit__, None, None, None)
+    await asyncio.gather(starting, return_exceptions=True)
+    await asyncio.to_thread(local.__exit__, None, None, None)
 
 
 def _keep_events(local: "LocalSageMaker", path: Path) -> None:
