@@ -20,6 +20,7 @@ import sys
 import wave
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from aws_sdk_sagemaker_runtime_http2.client import AsyncSageMakerRuntimeHTTP2Client
@@ -43,9 +44,13 @@ async def open_stream(client: AsyncSageMakerRuntimeHTTP2Client, endpoint: str) -
     call = InvokeEndpointWithBidirectionalStreamInput(
         endpoint_name=endpoint, model_invocation_path="v1/audio/speech/stream"
     )
-    async with asyncio.timeout(OPEN_TIMEOUT_S):
-        stream = await client.invoke_endpoint_with_bidirectional_stream(call)
-        _, receiver = await stream.await_output()
+    try:
+        async with asyncio.timeout(OPEN_TIMEOUT_S):
+            stream = await client.invoke_endpoint_with_bidirectional_stream(call)
+            _, receiver = await stream.await_output()
+    except TimeoutError:
+        hint = "are there credentials (AWS_ACCESS_KEY_ID, AWS_PROFILE), and is the region right?"
+        raise TimeoutError(f"no answer within {OPEN_TIMEOUT_S:g} s; {hint}") from None
     return stream.input_stream, receiver
 
 
@@ -55,8 +60,17 @@ async def send(sender: Any, **message: Any) -> None:
     await sender.send(RequestStreamEventPayloadPart(value=part))
 
 
-async def write(sender: Any, options: argparse.Namespace) -> None:
+async def write(sender: Any, options: argparse.Namespace, arrived: asyncio.Queue[Any]) -> None:
     """Write the text as a language model would. Only this task sends: the SDK signs each event after the last."""
+    try:
+        await write_words(sender, options)
+    except Exception as error:  # noqa: BLE001 - whatever it is, nobody must wait for speech any more
+        await asyncio.sleep(END_TIMEOUT_S)  # if the stream broke, what the reader is about to hear says why
+        await arrived.put(error)
+
+
+async def write_words(sender: Any, options: argparse.Namespace) -> None:
+    """Write the text word by word."""
     # Servers before vLLM-Omni 0.30 ignore the splitting, and speak everything at input.done.
     how = {"response_format": "pcm", "stream_audio": True, "split_granularity": "sentence"}
     await send(sender, type="session.config", voice=options.voice, language="English", **how)
@@ -80,7 +94,10 @@ async def messages(arrived: asyncio.Queue[Any]) -> AsyncIterator[dict[str, Any] 
     """Yield the container's messages, JSON or audio, put together from their parts."""
     whole = bytearray()
     while True:
-        event = await asyncio.wait_for(arrived.get(), SILENCE_TIMEOUT_S)
+        try:
+            event = await asyncio.wait_for(arrived.get(), SILENCE_TIMEOUT_S)
+        except TimeoutError:
+            raise TimeoutError(f"the container was silent for {SILENCE_TIMEOUT_S:g} s") from None
         if isinstance(event, Exception):
             raise event
         if not isinstance(event, ResponseStreamEventPayloadPart):
@@ -114,7 +131,7 @@ async def speak(client: AsyncSageMakerRuntimeHTTP2Client, options: argparse.Name
     sender, receiver = await open_stream(client, options.endpoint)
     arrived: asyncio.Queue[Any] = asyncio.Queue(maxsize=64)
     reader = asyncio.create_task(receive(receiver, arrived))
-    writer = asyncio.create_task(write(sender, options))
+    writer = asyncio.create_task(write(sender, options, arrived))
     try:
         heard = await listen(arrived)
         await writer
@@ -147,7 +164,9 @@ async def main(options: argparse.Namespace) -> None:
         region=region, endpoint_uri=url, transport=AWSCRTHTTPClient()
     )
     audio, sample_rate = await speak(AsyncSageMakerRuntimeHTTP2Client(config), options)
-    with wave.open(options.output, "wb") as file:
+    if not audio:
+        sys.exit("there was nothing to say in that text")
+    with wave.open(str(options.output), "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(2)
         file.setframerate(sample_rate)
@@ -156,17 +175,27 @@ async def main(options: argparse.Namespace) -> None:
 
 
 def arguments() -> argparse.Namespace:
-    """Read the command line."""
+    """Read the command line; what cannot end well is refused before anything is spoken."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("endpoint", help="name of the SageMaker endpoint")
     parser.add_argument("--text", default=TEXT, help="what to say")
     parser.add_argument("--voice", default="vivian")
     parser.add_argument("--words-per-second", type=float, default=10.0, help="how fast it is written")
-    parser.add_argument("--output", default="speech.wav", help="WAV file to write")
-    return parser.parse_args()
+    parser.add_argument("--output", type=Path, default=Path("speech.wav"), help="WAV file to write")
+    options = parser.parse_args()
+    if not options.words_per_second > 0:
+        parser.error("--words-per-second must be more than 0")
+    if not options.output.parent.is_dir():
+        parser.error(f"cannot write {options.output}: there is no folder {options.output.parent}")
+    if "AWS_REGION" not in os.environ:
+        parser.exit(1, 'AWS_REGION is not set; for a local SageMaker: eval "$(antiphon emulate env)"\n')
+    return options
 
 
 if __name__ == "__main__":
-    if "AWS_REGION" not in os.environ:
-        sys.exit('AWS_REGION is not set; for a local SageMaker: eval "$(antiphon emulate env)"')
-    asyncio.run(main(arguments()))
+    try:
+        asyncio.run(main(arguments()))
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except Exception as error:  # noqa: BLE001 - of the SDK, its transport, the container or the file
+        sys.exit(f"{type(error).__name__}: {error}")

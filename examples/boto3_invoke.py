@@ -11,12 +11,16 @@ Needs boto3. The bidirectional stream (aws_sdk_only.py) starts to speak before t
 
 import argparse
 import json
+import sys
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import boto3
+from botocore.exceptions import NoCredentialsError, NoRegionError
 
 TEXT = "Hello from Amazon SageMaker. This was spoken with nothing but boto3."
+UNCONFIGURED = (NoCredentialsError, NoRegionError)
 
 
 def speak(endpoint: str, text: str, voice: str, *, whole: bool) -> Iterator[bytes]:
@@ -33,8 +37,8 @@ def speak(endpoint: str, text: str, voice: str, *, whole: bool) -> Iterator[byte
         yield event["PayloadPart"]["Bytes"]  # an error on the way is raised as an EventStreamError
 
 
-def main() -> None:
-    """Speak, and write the WAV file while it arrives."""
+def arguments() -> argparse.Namespace:
+    """Read the command line; what cannot end well is refused before anything is spoken."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("endpoint", help="name of the SageMaker endpoint")
     parser.add_argument("--text", default=TEXT, help="what to say")
@@ -42,13 +46,28 @@ def main() -> None:
     parser.add_argument("--whole", action="store_true", help="wait for the whole file (InvokeEndpoint)")
     parser.add_argument("--output", type=Path, default=Path("speech.wav"), help="WAV file to write")
     options = parser.parse_args()
+    if not options.output.parent.is_dir():
+        parser.error(f"cannot write {options.output}: there is no folder {options.output.parent}")
+    return options
+
+
+def main(options: argparse.Namespace) -> None:
+    """Speak, and write the WAV file while it arrives."""
+    parts = speak(options.endpoint, options.text, options.voice, whole=options.whole)
+    first = next(parts)  # before the file is opened: what is refused should not cost an older one its content
     size = 0
     with options.output.open("wb") as file:
-        for number, part in enumerate(speak(options.endpoint, options.text, options.voice, whole=options.whole), 1):
+        for number, part in enumerate(chain([first], parts), 1):
             size += file.write(part)
             print(f"\r{number} parts, {size} bytes", end="", flush=True)
     print(f" in {options.output}")
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main(arguments())
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except Exception as error:  # noqa: BLE001 - of the SDK, its connection, the container or the file
+        hint = '; for a local SageMaker: eval "$(antiphon emulate env)"' if isinstance(error, UNCONFIGURED) else ""
+        sys.exit(f"{type(error).__name__}: {error}{hint}")

@@ -24,10 +24,11 @@ def sagemaker() -> Iterator[LocalSageMaker]:
 
 @pytest.fixture
 def run(sagemaker: LocalSageMaker, tmp_path: Path) -> Run:
-    """Run a command in a folder of its own, with nothing but the variables of `antiphon emulate env`."""
+    """Run a command in a folder of its own, with nothing but the variables of `antiphon emulate env` and those given."""
 
-    def command(*words: str) -> subprocess.CompletedProcess[str]:
-        environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **sagemaker.environ}
+    def command(*words: str, **variables: str | None) -> subprocess.CompletedProcess[str]:
+        given = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **sagemaker.environ, **variables}
+        environ = {name: value for name, value in given.items() if value is not None}
         return subprocess.run(
             words, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
         )
@@ -38,4 +39,4 @@ def run(sagemaker: LocalSageMaker, tmp_path: Path) -> Run:
 @pytest.fixture
 def run_example(run: Run) -> Run:
     """Run a script of ours, told its name and its arguments."""
-    return lambda name, *arguments: run(sys.executable, str(EXAMPLES / name), *arguments)
+    return lambda name, *arguments, **variables: run(sys.executable, str(EXAMPLES / name), *arguments, **variables)

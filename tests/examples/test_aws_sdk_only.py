@@ -1,9 +1,14 @@
 """The script of the AWS SDK alone, as its reader runs it."""
 
 import ast
+import asyncio
 import json
+import runpy
+from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
+import pytest
 from tests.examples.conftest import EXAMPLES, Run
 from tests.examples.sound import samples, spoken
 
@@ -34,8 +39,50 @@ def test_what_the_container_refuses_is_told(run_example: Run, tmp_path: Path) ->
 def test_an_endpoint_that_does_not_exist_is_told(run_example: Run) -> None:
     done = run_example(NAME, "nowhere")
 
-    assert done.returncode != 0
-    assert "nowhere" in done.stderr.splitlines()[-1]
+    assert (done.returncode, done.stderr) == (1, "InputValidationError: Endpoint nowhere not found.\n")
+
+
+def test_a_text_without_words_is_told(run_example: Run, tmp_path: Path) -> None:
+    done = run_example(NAME, "qwen3-tts", "--text", "")
+
+    assert (done.returncode, done.stderr) == (1, "there was nothing to say in that text\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--words-per-second", "0"], "--words-per-second must be more than 0"),
+        (["--output", "no/said.wav"], "cannot write no/said.wav: there is no folder no"),
+    ],
+)
+def test_what_cannot_be_is_told_before_anything_is_spoken(run_example: Run, arguments: list[str], said: str) -> None:
+    done = run_example(NAME, "qwen3-tts", *arguments)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith(f"error: {said}\n")
+
+
+@pytest.mark.anyio
+async def test_what_fails_while_it_is_written_ends_the_waiting_for_speech() -> None:
+    class Broken:
+        async def send(self, _: object) -> None:
+            raise OSError("the stream broke")
+
+    script = runpy.run_path(str(EXAMPLES / NAME))
+    script["write"].__globals__["END_TIMEOUT_S"] = 0
+    arrived: asyncio.Queue[Any] = asyncio.Queue(maxsize=64)
+    await script["write"](Broken(), Namespace(text=TEXT, voice="ryan", words_per_second=50), arrived)
+
+    with pytest.raises(OSError, match="the stream broke"):
+        await script["listen"](arrived)
+
+
+def test_without_a_region_one_is_told_where_to_get_it(run_example: Run) -> None:
+    done = run_example(NAME, "qwen3-tts", AWS_REGION=None)
+
+    assert done.returncode == 1
+    assert 'eval "$(antiphon emulate env)"' in done.stderr
 
 
 def test_help_says_how_to_run_it(run_example: Run) -> None:

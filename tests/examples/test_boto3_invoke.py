@@ -21,12 +21,31 @@ def test_it_speaks(run_example: Run, tmp_path: Path, arguments: tuple[str, ...])
     assert "in said.wav" in done.stdout
 
 
-def test_what_the_container_refuses_is_told(run_example: Run) -> None:
-    done = run_example("boto3_invoke.py", "qwen3-tts", "--voice", "nobody")
+@pytest.mark.parametrize("arguments", [(), ("--whole",)], ids=["stream", "whole"])
+def test_what_the_container_refuses_is_told(run_example: Run, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    (tmp_path / "speech.wav").write_text("an older one")
+    done = run_example("boto3_invoke.py", "qwen3-tts", "--voice", "nobody", *arguments)
 
-    assert done.returncode != 0
-    assert "ModelError" in done.stderr
+    assert done.returncode == 1
+    assert done.stderr.startswith("ModelError: ")
     assert "Invalid voice 'nobody'" in done.stderr
+    assert (tmp_path / "speech.wav").read_text() == "an older one"
+
+
+def test_a_folder_that_is_not_there_is_told_before_anything_is_spoken(run_example: Run) -> None:
+    done = run_example("boto3_invoke.py", "qwen3-tts", "--output", "no/said.wav")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("error: cannot write no/said.wav: there is no folder no\n")
+
+
+@pytest.mark.parametrize("missing", ["AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID"])
+def test_what_is_not_configured_is_told(run_example: Run, missing: str) -> None:
+    done = run_example("boto3_invoke.py", "qwen3-tts", **{missing: None}, AWS_EC2_METADATA_DISABLED="true")
+
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert done.stderr.endswith('; for a local SageMaker: eval "$(antiphon emulate env)"\n')
 
 
 @pytest.fixture
