@@ -76,6 +76,7 @@ def test_the_short_way(tmp_path: Path) -> None:
     assert report["target"].startswith("ws://127.0.0.1:")
     assert report["sdk_version"] is None
     assert report["event_log"] is None
+    assert "Try next (from this checkout, with ./dev run before each)" in result.stdout
 
 
 def test_without_the_extras_it_takes_the_short_way_and_says_so(tmp_path: Path) -> None:

@@ -1,9 +1,11 @@
 """`antiphon doctor`, check by check."""
 
+import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.command import antiphon
 
 from antiphon.cli import doctor
 from antiphon.cli.doctor import Finding
@@ -37,6 +39,40 @@ def test_what_others_said_is_shown_as_they_said_it(
     assert "hibari-tts[fast]" in shown
 
 
+def test_nothing_is_cut_off_on_a_narrow_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    path = "/a/folder/deep/inside/of/others/that/is/the/cache"
+    doctor._print([Finding("cache", "warning", path, "set it to one that can be written")])
+
+    shown = capsys.readouterr().out
+    assert "…" not in shown
+    assert set(path) <= set(shown)
+
+
+def test_ports_in_use_are_told_with_the_command_that_would_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        monkeypatch.setattr(doctor, "PORTS", {port: "emulate up"})
+        [finding] = doctor._ports()
+
+    assert (finding.check, finding.status) == (f"port {port}", "warning")
+    assert finding.advice == "antiphon emulate up --port 0"
+
+
+def test_the_ports_are_those_of_the_commands() -> None:
+    assert {
+        port: command for port, command in doctor.PORTS.items() if f"default: {port}" in shown_help(command)
+    } == doctor.PORTS
+
+
+def shown_help(command: str) -> str:
+    return antiphon(*command.split(), "--help").stdout
+
+
 def engines(monkeypatch: pytest.MonkeyPatch, **made: Any) -> dict[str, Finding]:
     monkeypatch.setattr(doctor, "engine_names", lambda: tuple(made))
     monkeypatch.setattr(doctor, "create", lambda name: made[name])
@@ -66,6 +102,7 @@ def test_extras_are_there_or_one_is_told_what_they_are_for(monkeypatch: pytest.M
     assert [(finding.check, finding.status) for finding in doctor._extras()] == [
         ("extra emulator", "ok"),
         ("extra sagemaker", "ok"),
+        ("extra ui", "ok"),
     ]
     monkeypatch.setitem(doctor.EXTRAS, "emulator", ("no-such-package", "a local SageMaker"))
     missing = next(doctor._extras())

@@ -3,6 +3,7 @@
 import json
 import re
 
+import pytest
 from tests.cli.command import antiphon, assert_a_sentence
 
 import antiphon as package
@@ -13,6 +14,13 @@ def test_help_names_every_command() -> None:
     assert shown.returncode == 0
     for command in ("demo", "say", "serve", "voices", "emulate", "doctor"):
         assert re.search(rf"\b{command}\b", shown.stdout)
+
+
+@pytest.mark.parametrize("command", ["say", "page", "demo"])
+def test_help_names_every_kind_of_target(command: str) -> None:
+    shown = antiphon(command, "--help").stdout
+    assert "ws://HOST:PORT" in shown
+    assert "sagemaker://ENDPOINT" in shown
 
 
 def test_version() -> None:

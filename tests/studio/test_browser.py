@@ -1,5 +1,6 @@
 """The page in a real browser: what is typed is spoken, and every sample of it is rendered."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -149,6 +150,19 @@ async def test_errors_are_sentences_and_nothing_more(browser: Browser, serving: 
             "document.querySelector('#antiphon-status').textContent.startsWith('There is no')"
         )
         assert it.complaints == []
+
+
+async def test_a_target_at_the_beginning_of_an_error_is_spelled_as_it_is(browser: Browser, serving: Serving) -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as server:
+        target = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with serving(target) as url, opened(browser, url) as it:
+            await it.speak("Hello.")
+            assert (await it.until("error")).startswith(f"{target}/")
 
 
 async def test_it_says_when_its_own_server_is_gone(browser: Browser, serving: Serving) -> None:

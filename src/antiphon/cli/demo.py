@@ -30,7 +30,7 @@ TEXT = (
     "When one machine is no longer enough, the same program speaks through a larger model on Amazon SageMaker."
 )
 NEXT = """\
-[bold]Try next[/bold]
+[bold]Try next[/bold]{before_each}
   antiphon say 'Hello there.' --play        say something through the loudspeaker
   antiphon voices                           other voices
   antiphon serve                            a server for your own client on ws://127.0.0.1:8080
@@ -98,7 +98,10 @@ def demo(
     play: Annotated[bool, typer.Option("--play", help="Play it too.")] = False,
     voice: Annotated[str | None, typer.Option(help="Voice; `antiphon voices` lists them.")] = None,
     engine: Annotated[str, typer.Option(help="Engine of the server that the demo starts.")] = "hibari",
-    to: Annotated[str | None, typer.Option("--to", help="Speak through this server (ws://HOST:PORT) instead.")] = None,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", help="Speak through this server instead: ws://HOST:PORT, sagemaker://ENDPOINT, …"),
+    ] = None,
     direct: Annotated[bool, typer.Option("--direct", help="Leave SageMaker out: WebSocket to the server.")] = False,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here, as JSON.")] = None,
 ) -> None:
@@ -204,4 +207,6 @@ def _print(console: Console, report: DemoReport) -> None:
     console.print()
     console.print(table)
     console.print()
-    console.print(NEXT, highlight=False, soft_wrap=True)
+    checkout = (Path(antiphon.__file__).parents[2] / "dev").is_file()
+    before_each = " (from this checkout, with ./dev run before each)" if checkout else ""
+    console.print(NEXT.format(before_each=before_each), highlight=False, soft_wrap=True)

@@ -36,7 +36,10 @@ PACKAGES = ("antiphon", "numpy", "onnxruntime", "hibari-tts", "starlette", "uvic
 EXTRAS = {
     "emulator": ("h2", "a local SageMaker (antiphon emulate)"),
     "sagemaker": ("aws-sdk-sagemaker-runtime-http2", "speech through SageMaker (sagemaker://ENDPOINT)"),
+    "ui": ("gradio", "the page in the browser (antiphon page)"),
 }
+# Where a command listens unless it is told otherwise.
+PORTS = {ServerSettings.model_fields["port"].default: "serve", 8443: "emulate up", 7860: "page"}
 SILENCE = PcmChunk(bytes(2400), 24_000)  # 50 ms
 SOUND_TIMEOUT_S = 5.0
 MARKS = {"ok": "[green]ok[/]", "warning": "[yellow]warning[/]", "failed": "[red]failed[/]"}
@@ -78,7 +81,9 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
 
 
 def _print(findings: list[Finding]) -> None:
-    table = Table("check", "", "found", "what to do", box=None, header_style="bold")
+    table = Table(box=None, header_style="bold")
+    for heading in ("check", "", "found", "what to do"):
+        table.add_column(heading, overflow="fold")  # a path or a name that was cut off would be of no use
     for finding in findings:
         table.add_row(finding.check, MARKS[finding.status], escape(finding.found), escape(finding.advice))
     Console().print(table)
@@ -174,16 +179,16 @@ async def _play_silence(command: PlayerCommand) -> float:
     return time.perf_counter() - started
 
 
-def _port() -> Iterator[Finding]:
-    port = ServerSettings.model_fields["port"].default
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError as error:
-            yield Finding(f"port {port}", "warning", error.strerror or "in use", "antiphon serve --port 0")
-        else:
-            yield Finding(f"port {port}", "ok", "free")
+def _ports() -> Iterator[Finding]:
+    for port, command in PORTS.items():
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError as error:
+                yield Finding(f"port {port}", "warning", error.strerror or "in use", f"antiphon {command} --port 0")
+            else:
+                yield Finding(f"port {port}", "ok", "free")
 
 
 def _cache() -> Iterator[Finding]:
@@ -200,4 +205,4 @@ def _cache() -> Iterator[Finding]:
         yield Finding("cache", "ok", f"{folder}, {free_mb} MB free")
 
 
-CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (_python, _versions, _extras, _engines, _sound, _port, _cache)
+CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (_python, _versions, _extras, _engines, _sound, _ports, _cache)

@@ -10,6 +10,7 @@ import typer
 from antiphon.cli.engines import check_engine, engine_in
 from antiphon.cli.failures import fail, reported
 from antiphon.cli.running import run
+from antiphon.cli.words import TARGETS
 from antiphon.client.errors import SpeechError
 from antiphon.client.targets import parse
 from antiphon.engines import qwen3
@@ -17,9 +18,7 @@ from antiphon.studio.runner import PageError, listen, serve
 
 
 def page(
-    to: Annotated[
-        str, typer.Option("--to", help="Who speaks: local: (this process), local:ENGINE, ws://HOST:PORT, wss://HOST.")
-    ] = "local:",
+    to: Annotated[str, typer.Option("--to", help=TARGETS)] = "local:",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0 for any free port.")] = 7860,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     open_it: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
@@ -33,6 +32,8 @@ def page(
         antiphon page --open
 
         antiphon page --to ws://127.0.0.1:8080
+
+        antiphon page --to sagemaker://qwen3-tts
     """
     with reported(SpeechError):
         parse(to)

@@ -15,7 +15,7 @@ from antiphon.cli.failures import ExitCode, fail, reported
 from antiphon.cli.outputs import STANDARD_OUTPUT, check_output, outputs
 from antiphon.cli.running import run
 from antiphon.cli.text_input import standard_input, text_of
-from antiphon.cli.words import printable
+from antiphon.cli.words import TARGETS, printable
 from antiphon.client.errors import GenerationError, SpeechError
 from antiphon.client.events import Audio, Event, Finished, UnitStarted
 from antiphon.client.options import SpeechOptions
@@ -35,9 +35,7 @@ def say(
     play: Annotated[
         bool | None, typer.Option("--play/--no-play", help="Play it; default when there is no --output.")
     ] = None,
-    to: Annotated[
-        str, typer.Option("--to", help="Who speaks: local: (this process), local:ENGINE, ws://HOST:PORT, wss://HOST.")
-    ] = "local:",
+    to: Annotated[str, typer.Option("--to", help=TARGETS)] = "local:",
     voice: Annotated[str | None, typer.Option(help="Voice; `antiphon voices` lists them.")] = None,
     language: Annotated[str | None, typer.Option(help="Language, such as English.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the statistics as JSON.")] = False,
@@ -52,6 +50,8 @@ def say(
         llm 'Tell me a story' | antiphon say --play
 
         antiphon say 'Hello there.' --to ws://127.0.0.1:8080 -o hello.wav --json
+
+        antiphon say 'Hello there.' --to 'sagemaker://qwen3-tts?region=us-east-1'
     """
     play = output is None if play is None else play
     _check(to, output, play=play, as_json=as_json)

@@ -4,6 +4,12 @@ import unicodedata
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+TARGETS = (
+    "Who speaks: local: (this process), local:ENGINE, ws://HOST:PORT, wss://HOST, sagemaker://ENDPOINT, "
+    "sagemaker-invoke://ENDPOINT (boto3 alone)."
+)
+"""The help of a command's ``--to``."""
+
 _CONTROLS = frozenset({"Cc", "Cs"})
 _LAYOUT = frozenset("\n\t")
 

@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import re
+import socket
 import subprocess
 import sys
 import threading
@@ -205,12 +207,44 @@ async def test_a_connection_that_breaks_is_not_tried_again_once_there_was_audio(
     assert len(runtime.requests) == 1
 
 
-async def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("host", "said"),
+    [
+        ("127.0.0.1:9", r"127\.0\.0\.1:9: connection refused; does it run, and is the port right\?"),
+        ("nowhere.invalid", r"nowhere\.invalid: .+; is the region right\?"),
+    ],
+)
+async def test_nobody_there(monkeypatch: pytest.MonkeyPatch, host: str, said: str) -> None:
+    look_up = socket.getaddrinfo
+
+    def offline(name: Any, *arguments: Any, **options: Any) -> Any:
+        if name == "nowhere.invalid":
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return look_up(name, *arguments, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", offline)
     monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0.0)
-    async with await voice("sagemaker-invoke://tts?endpoint_url=http://127.0.0.1:9") as speaker:
-        with pytest.raises(ConnectionLostError, match="Could not connect") as caught:
+    async with await voice(f"sagemaker-invoke://tts?endpoint_url=http://{host}") as speaker:
+        with pytest.raises(ConnectionLostError, match="SageMaker cannot be reached") as caught:
             await heard(speaker.say("Hello."))
+    assert re.search(said, str(caught.value))
     assert caught.value.retryable
+
+
+@pytest.mark.parametrize(
+    ("error", "advice"),
+    [
+        ("ValidationError", "check the endpoint's name, its variant and the region"),
+        ("InvalidSignatureException", "check the secret key, the region and this machine's clock"),
+        ("ExpiredTokenException", "aws sso login"),
+        ("AccessDeniedException", "sagemaker:InvokeEndpointWithResponseStream"),
+    ],
+)
+async def test_what_is_refused_says_what_to_do(runtime: FakeRuntime, error: str, advice: str) -> None:
+    runtime.answer = lambda _: Response(status=400, error=error, fields={"Message": "It cannot be."})
+    async with await voice() as speaker:
+        with pytest.raises(ConnectionLostError, match=rf"{error}: It cannot be; .*{advice}"):
+            await heard(speaker.say("Hello."))
 
 
 @pytest.mark.parametrize("garbage", [b"\0" * 64, wav_header(RATE) * 4])
@@ -450,13 +484,17 @@ async def test_a_profile_is_used(runtime: FakeRuntime, profile: str, monkeypatch
 @pytest.mark.parametrize(
     ("target", "options", "message"),
     [
-        ("sagemaker-invoke://tts?profile=nobody", {}, "nobody"),
+        (
+            "sagemaker-invoke://tts?profile=nobody",
+            {},
+            "there is no AWS profile 'nobody'; `aws configure list-profiles`",
+        ),
         ("sagemaker-invoke://tts", {"ca_file": "/nowhere.pem"}, "cannot read the authorities in /nowhere.pem"),
         ("sagemaker-invoke://tts", {"ssl_context": object()}, "pass ca_file"),
     ],
 )
 async def test_what_cannot_be_is_told_at_once(target: str, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConnectError, match=message):
+    with pytest.raises((ConnectError, TargetError), match=message):
         await connect(target, **options)
 
 
@@ -473,7 +511,7 @@ async def test_slow_credentials_are_not_waited_for(monkeypatch: pytest.MonkeyPat
 
 async def test_an_authority_that_is_not_trusted_is_told(tls_runtime: str) -> None:
     async with await voice(f"sagemaker-invoke://tts?endpoint_url={tls_runtime}") as speaker:
-        with pytest.raises(ConnectionLostError, match="TLS with SageMaker failed") as caught:
+        with pytest.raises(ConnectionLostError, match=r"TLS with SageMaker failed.*set AWS_CA_BUNDLE") as caught:
             await heard(speaker.say("Hello."))
     assert not caught.value.retryable
 

@@ -93,7 +93,7 @@ def _parameters(endpoint: SageMakerTarget) -> dict[str, str]:
 
 def _make_client(endpoint: SageMakerTarget, options: ConnectOptions) -> Any:
     import botocore.session  # noqa: PLC0415 - an extra, and slow to import
-    from botocore.exceptions import BotoCoreError  # noqa: PLC0415 - as above
+    from botocore.exceptions import BotoCoreError, ProfileNotFound  # noqa: PLC0415 - as above
 
     _hush()
     try:
@@ -109,6 +109,11 @@ def _make_client(endpoint: SageMakerTarget, options: ConnectOptions) -> Any:
         )
     except TargetError:
         raise
+    except ProfileNotFound:
+        name = endpoint.profile or os.environ.get("AWS_PROFILE", "")
+        raise TargetError(
+            f"there is no AWS profile {name!r}; `aws configure list-profiles` shows those there are"
+        ) from None
     except (BotoCoreError, ValueError) as error:
         raise ConnectError(f"{endpoint}: {error}") from None
 

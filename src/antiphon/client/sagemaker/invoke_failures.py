@@ -1,11 +1,14 @@
 """What boto3 raises, as what a client can do about it."""
 
+import socket
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
+    EndpointConnectionError,
     EventStreamError,
     HTTPClientError,
     SSLError,
@@ -20,11 +23,15 @@ TRY_AGAIN_LATER = 1013
 
 # Beside every status of 429 and from 500 on.
 _RETRYABLE = frozenset({"ThrottlingException", "Throttling", "ModelNotReadyException", "RequestTimeout"})
+_SIGNATURE = "check the secret key, the region and this machine's clock"
 _ADVICE = {
-    "AccessDeniedException": "its policy must allow sagemaker:InvokeEndpoint and "
+    "AccessDeniedException": "allow these credentials sagemaker:InvokeEndpoint and "
     "sagemaker:InvokeEndpointWithResponseStream",
-    "ExpiredTokenException": "renew the credentials",
-    "UnrecognizedClientException": "the credentials are not known there",
+    "ExpiredTokenException": "run `aws sso login`, or renew the credentials",
+    "InvalidSignatureException": _SIGNATURE,
+    "SignatureDoesNotMatch": _SIGNATURE,
+    "UnrecognizedClientException": "the credentials are not known there; check them and the region",
+    "ValidationError": "check the endpoint's name, its variant and the region",
 }
 _MAX_WORDS = 400
 
@@ -72,7 +79,10 @@ def explain(error: Exception) -> Failure:
         case ClientError():
             return _refused(error)
         case SSLError():
-            return Lost(POLICY, f"TLS with SageMaker failed: {_clipped(error)}")
+            hint = "if its certificate is not trusted, pass ca_file or set AWS_CA_BUNDLE"
+            return Lost(POLICY, f"TLS with SageMaker failed: {_clipped(error)}; {hint}")
+        case EndpointConnectionError():
+            return Lost(ABNORMAL, f"SageMaker cannot be reached: {_unreachable(error)}")
         case NoConnectionError() | HTTPClientError() | HTTPError() | OSError():
             return Lost(ABNORMAL, f"the connection to SageMaker failed: {_clipped(error)}")
         case BotoCoreError():
@@ -86,8 +96,19 @@ def _refused(error: ClientError) -> Failure:
         original = error.response.get("OriginalStatusCode") or status
         return Answered(original, error.response.get("OriginalMessage") or error.response["Error"].get("Message", ""))
     retryable = code in _RETRYABLE or status == 429 or status >= 500
-    advice = f" ({_ADVICE[code]})" if code in _ADVICE else ""
+    advice = f"; {_ADVICE[code]}" if code in _ADVICE else ""
     return Lost(TRY_AGAIN_LATER if retryable else POLICY, f"SageMaker refused: {_said(error)}{advice}")
+
+
+def _unreachable(error: EndpointConnectionError) -> str:
+    """Name the host alone, and what the system said; urllib3's words are of its own objects."""
+    url = urlsplit(str(error.kwargs.get("endpoint_url", "")))
+    cause: BaseException | None = error.kwargs.get("error")
+    while cause is not None and not isinstance(cause, OSError):
+        cause = cause.__cause__ or cause.__context__
+    reason = cause.strerror.lower() if cause is not None and cause.strerror else "no connection"
+    hint = "is the region right?" if isinstance(cause, socket.gaierror) else "does it run, and is the port right?"
+    return f"{url.netloc}: {reason}; {hint}"
 
 
 def _status(error: ClientError) -> int:
@@ -97,7 +118,7 @@ def _status(error: ClientError) -> int:
 
 def _said(error: ClientError) -> str:
     said = error.response["Error"]
-    return f"{said.get('Code', 'no code')}: {said.get('Message') or 'no reason given'}"[:_MAX_WORDS]
+    return f"{said.get('Code', 'no code')}: {said.get('Message') or 'no reason given'}".rstrip(".")[:_MAX_WORDS]
 
 
 def _clipped(error: Exception) -> str:

@@ -160,6 +160,8 @@ function setFigure(name, value) {
 
 const seconds = (value) => `${value.toFixed(1)} s`;
 const milliseconds = (value_s) => (value_s === null ? "never" : `${Math.round(value_s * 1000).toLocaleString("en")} ms`);
-const sentence = (message) => `${message.charAt(0).toUpperCase()}${message.slice(1)}${/[.?!]$/.test(message) ? "" : "."}`;
+// A message may begin with a target, which is spelled as it is.
+const capital = (message) => (/^[a-z-]+:/.test(message) ? message : message.charAt(0).toUpperCase() + message.slice(1));
+const sentence = (message) => `${capital(message)}${/[.?!]$/.test(message) ? "" : "."}`;
 
 window.antiphon = { speak, stop, measure: () => player.measure() };
