@@ -27,8 +27,14 @@ FLAGS = (
 )
 
 
-@pytest.fixture
-def serving(anyio_backend: str) -> Serving:
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    """As everywhere, but with one event loop for a module, so that its tests can share a browser."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+def serving() -> Serving:
     """Serves the page for a target, and gives its address."""
     pytest.importorskip("gradio", reason="needs Gradio: pip install 'antiphon[ui]'")
     from antiphon.studio.app import create_app  # noqa: PLC0415 - an extra
@@ -53,7 +59,7 @@ def serving(anyio_backend: str) -> Serving:
     return served
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 async def browser(anyio_backend: str) -> AsyncIterator[Browser]:
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:

@@ -39,7 +39,7 @@ RENDER = """async ({rate, seconds, orders}) => {
 }"""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 async def page(browser: Browser, serving: Serving) -> AsyncIterator[Page]:
     async with serving("local:tone") as url:
         page = await browser.new_page()
