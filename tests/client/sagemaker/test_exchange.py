@@ -9,7 +9,7 @@ import pytest
 
 from antiphon.client.sagemaker import exchange
 from antiphon.client.sagemaker.exchange import MAX_UNSENT_BYTES, Exchange, StreamLostError
-from antiphon.client.sagemaker.http2 import Connection, CrtError, _Limits, crt_errors, in_loop
+from antiphon.client.sagemaker.http2 import WINDOW_BYTES, Connection, CrtError, _Limits, crt_errors, in_loop
 
 pytestmark = pytest.mark.anyio
 
@@ -55,14 +55,17 @@ def begin(crt: Crt, *, holds_back: bool = True) -> Exchange:
     return Exchange(Connection(crt, _Limits(), holds_back=holds_back), object())
 
 
-async def test_only_what_is_read_is_credited(crt: Crt) -> None:
+async def test_only_what_is_read_is_credited_and_by_halves_of_the_window(crt: Crt) -> None:
     begun = begin(crt)
+    half = WINDOW_BYTES // 2
+    crt.on_body(chunk=bytes(half - 1))
     crt.on_body(chunk=b"abcd")
-    crt.on_body(chunk=b"efgh")
+    assert await begun.read(half - 1) == bytes(half - 1)
+    assert crt.credited == 0
     assert await begun.read(2) == b"ab"
-    assert crt.credited == 4
-    assert await begun.read(4) == b"cdef"
-    assert crt.credited == 8
+    assert crt.credited == half + 3
+    assert await begun.read(2) == b"cd"
+    assert crt.credited == half + 3
 
 
 async def test_what_nobody_reads_is_bounded(crt: Crt, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,10 +87,11 @@ async def test_what_nobody_reads_is_bounded(crt: Crt, monkeypatch: pytest.Monkey
 
 async def test_the_end_between_reading_and_crediting_does_no_harm(crt: Crt) -> None:
     begun = begin(crt)
-    crt.on_body(chunk=b"abcd")
+    data = bytes(WINDOW_BYTES)
+    crt.on_body(chunk=data)
     await asyncio.sleep(0)
     crt.completion_future.set_result(200)
-    assert await begun.read(4) == b"abcd"
+    assert await begun.read(len(data)) == data
     assert await begun.read(4) == b""
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
-from antiphon.client.sagemaker.http2 import Connection, CrtError, crt_errors, in_loop
+from antiphon.client.sagemaker.http2 import WINDOW_BYTES, Connection, CrtError, crt_errors
 
 MAX_UNREAD_BYTES = 2**26
 """Of one stream, where CRT cannot hold a server back; beyond that the stream is given up."""
@@ -42,7 +42,7 @@ class Exchange:
 
     def __init__(self, connection: Connection, request: Any) -> None:
         self._connection = connection
-        self._loop = asyncio.get_running_loop()
+        self._inbox = connection.inbox
         self._head: Head | None = None
         self._chunks: deque[bytes] = deque()
         self._unread = 0
@@ -52,28 +52,29 @@ class Exchange:
         self._failure: StreamLostError | None = None
         self._news = asyncio.Event()
         self._written = asyncio.Event()
-        self._writes = 0
+        self._writes: deque[tuple[Future[None], int]] = deque()
         self._unsent = 0
+        self._uncredited = 0
         self._write_failed = False
         self.complete = asyncio.Event()
         """Both sides have ended, or the stream is lost."""
         with crt_errors():
             self._stream = connection.crt.request(request, self._on_response, self._on_body, manual_write=True)
-        self._stream.completion_future.add_done_callback(lambda future: in_loop(self._loop, self._completed, future))
+        self._stream.completion_future.add_done_callback(lambda future: self._inbox.post(self._completed, future))
         # Tells the end of the response apart from that of the exchange; CRT before 0.29 does not.
         remote_end = getattr(self._stream, "remote_end_stream_future", None)
         if remote_end is not None:
-            remote_end.add_done_callback(lambda future: in_loop(self._loop, self._remote_ended, future))
+            remote_end.add_done_callback(lambda future: self._inbox.post(self._remote_ended, future))
         with crt_errors():
             self._stream.activate()
 
     # In CRT's thread.
 
     def _on_response(self, status_code: int, headers: list[tuple[str, str]], **_: object) -> None:
-        in_loop(self._loop, self._begun, Head(status_code, tuple(headers)))
+        self._inbox.post(self._begun, Head(status_code, tuple(headers)))
 
     def _on_body(self, chunk: bytes, **_: object) -> None:
-        in_loop(self._loop, self._arrived, bytes(chunk))
+        self._inbox.post(self._arrived, bytes(chunk))
 
     # In the loop.
 
@@ -140,9 +141,12 @@ class Exchange:
     def _take(self, chunk: bytes) -> None:
         self._buffer += chunk
         self._unread -= len(chunk)
-        if self._connection.holds_back and chunk and not self._ended:
+        self._uncredited += len(chunk)
+        # Half a window at a time: a frame for each chunk would cost more than the chunk.
+        if self._uncredited >= WINDOW_BYTES // 2 and self._connection.holds_back and not self._ended:
             with suppress(CrtError), crt_errors():  # it may have ended meanwhile
-                self._stream.update_window(len(chunk))
+                self._stream.update_window(self._uncredited)
+            self._uncredited = 0
 
     async def _wait(self) -> None:
         self._news.clear()
@@ -157,6 +161,7 @@ class Exchange:
             StreamLostError: the server takes no more.
         """
         # A turn through CRT's thread for each small event would hold up those behind it.
+        self._check_writes()
         while self._unsent > MAX_UNSENT_BYTES:
             await self._until_written()
         self._write(data, end=False)
@@ -168,37 +173,36 @@ class Exchange:
             StreamLostError: the server takes no more.
         """
         self._request_ended = True
+        self._check_writes()
         self._write(b"", end=True)
         while self._writes:
             await self._until_written()
-        if self._write_failed:
-            raise StreamLostError(_OVER)
 
     def _write(self, data: bytes, *, end: bool) -> None:
-        self._check_writable()
+        if self.complete.is_set():
+            raise StreamLostError(_OVER)
         with suppress(CrtError), crt_errors():
             writing = self._stream.write_data(BytesIO(data) if data else None, end_stream=end)
-            self._writes += 1
+            self._writes.append((writing, len(data)))
             self._unsent += len(data)
-            writing.add_done_callback(lambda future: in_loop(self._loop, self._sent, future, len(data)))
             return
         raise StreamLostError(_OVER)
 
-    def _sent(self, writing: "Future[None]", size: int) -> None:
-        self._writes -= 1
-        self._unsent -= size
-        self._write_failed |= writing.exception() is not None
-        self._written.set()
+    def _check_writes(self) -> None:
+        """Look what has become of the writes, now that it matters: a call from CRT's thread for each is dear."""
+        while self._writes and self._writes[0][0].done():
+            writing, size = self._writes.popleft()
+            self._unsent -= size
+            self._write_failed |= writing.exception() is not None
+        if self._write_failed or (self._writes and self.complete.is_set()):
+            raise StreamLostError(_OVER)
 
     async def _until_written(self) -> None:
         # CRT forgets a write that waits when the server ends the stream: its future is never done.
         self._written.clear()
-        self._check_writable()
+        self._writes[0][0].add_done_callback(lambda _: self._inbox.post(self._written.set))
         await self._written.wait()
-
-    def _check_writable(self) -> None:
-        if self._write_failed or self.complete.is_set():
-            raise StreamLostError(_OVER)
+        self._check_writes()
 
     def abandon(self, why: str) -> None:
         """Let whoever waits here hear `why`, and end the request.

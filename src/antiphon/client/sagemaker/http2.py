@@ -24,6 +24,8 @@ from typing import Any
 from awscrt import http, io
 from awscrt.exceptions import AwsCrtError
 
+from antiphon.client.sagemaker.inbox import Inbox
+
 WINDOW_BYTES = 2**18
 """That a server may send ahead of whoever reads a stream; five seconds of 24 kHz PCM."""
 
@@ -118,6 +120,8 @@ class Connection:
         self._limits = limits
         self.holds_back = holds_back
         """Whether a server waits while a stream is not read."""
+        self.inbox = Inbox(asyncio.get_running_loop())
+        """For what CRT has to tell of its streams."""
 
     @property
     def max_streams(self) -> int:
