@@ -67,6 +67,16 @@ def test_what_cannot_be_read_ends_the_stream(error: Exception, code: int) -> Non
     assert "bad" not in closed.reason
 
 
+def test_nothing_is_said_twice_and_there_is_a_next_step() -> None:
+    body = b'{"Message": "It failed: the container answered 403.", "OriginalStatusCode": 403}'
+    said = str(failures.refused("here", "voice", RefusedError(424, {"x-amzn-errortype": "ModelError"}, body)))
+
+    assert said.startswith("here answered HTTP 424 ModelError: It failed: the container answered 403; see its log: ")
+    assert "/Endpoints/voice in CloudWatch" in said
+    unknown = RefusedError(400, {"x-amzn-errortype": "InputValidationError"}, b'{"Message": "Endpoint x not found."}')
+    assert "not found; check the endpoint's name, the region" in str(failures.refused("here", "x", unknown))
+
+
 @pytest.mark.parametrize("body", [b"", b"[]", b"\xff", b'{"Message": {"a": 1}}', b'{"Message": null}'])
 def test_a_body_may_be_anything(body: bytes) -> None:
     error = failures.refused("here", "voice", RefusedError(418, {"x-amzn-errortype": "a b c"}, body))

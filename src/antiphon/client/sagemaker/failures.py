@@ -27,8 +27,9 @@ _ADVICE = {
     "UnrecognizedClientException": "the access key is unknown: check the credentials and the region",
 }
 _STATUS_ADVICE = {
+    HTTPStatus.BAD_REQUEST: "check the endpoint's name, the region, and what else the target says",
     HTTPStatus.FORBIDDEN: _ADVICE["AccessDeniedException"],
-    HTTPStatus.FAILED_DEPENDENCY: "its container refused the stream, see /aws/sagemaker/Endpoints/{endpoint} in CloudWatch",
+    HTTPStatus.FAILED_DEPENDENCY: "see its log: /aws/sagemaker/Endpoints/{endpoint} in CloudWatch, or `antiphon emulate logs`",
     HTTPStatus.TOO_MANY_REQUESTS: "too many requests, try again later",
     HTTPStatus.SERVICE_UNAVAILABLE: "it is not ready or has no room, try again later",
 }
@@ -76,10 +77,12 @@ def refused(where: str, endpoint: str, error: RefusedError) -> ConnectError:
     """Say why the service refused a stream."""
     fields = _fields(error.body)
     name = _error_name(error.headers.get("x-amzn-errortype") or fields.get("__type") or fields.get("code"))
-    said = _text(fields.get("Message") or fields.get("message"))
+    said = _text(fields.get("Message") or fields.get("message")).rstrip(". ")
     advice = _ADVICE.get(name) or _STATUS_ADVICE.get(HTTPStatus(error.status), "") if _known(error.status) else ""
     original = fields.get("OriginalStatusCode")
-    details = [said, f"the container answered {original}" if original else "", advice.format(endpoint=endpoint)]
+    # Our own runtime says it in its message; AWS does not.
+    answered = f"the container answered {original}" if original and str(original) not in said else ""
+    details = [said, answered, advice.format(endpoint=endpoint)]
     explanation = "; ".join(detail for detail in details if detail)
     retryable = error.status >= 500 or error.status in _RETRYABLE or bool(_THROTTLED.search(name))
     what = " ".join(part for part in (f"HTTP {error.status}", name) if part)
