@@ -12,7 +12,7 @@ import sys
 import time
 from dataclasses import asdict, dataclass
 
-from benchmarks._crowd import speech
+from benchmarks._crowd import MS_PER_CHARACTER, speech
 from benchmarks._listener import Heard
 
 from antiphon.client.sagemaker import clients
@@ -20,7 +20,7 @@ from antiphon.client.targets import ConnectOptions, open_transport
 from antiphon.client.transport import Transport
 
 TOKENS_PER_SECOND = 10
-TOKEN_CHARACTERS = 2  # of 60 ms: a little faster than they are spoken
+TOKEN_CHARACTERS = 4  # of 60 ms: an LLM writes faster than anyone speaks
 CONFIG = {"type": "session.config", "response_format": "pcm", "stream_audio": True, "split_granularity": "sentence"}
 _OPEN_AT_ONCE = 10
 
@@ -52,6 +52,7 @@ class ChainImpression:
 
     Attributes:
         connections: that carried the streams.
+        wall_s: in which this process listened.
         open_ms: what opening each stream took.
         starved: listeners whose player ran dry, or who heard nothing.
         starvation_s: the longest of these times.
@@ -63,6 +64,7 @@ class ChainImpression:
     """
 
     connections: int
+    wall_s: float
     open_ms: list[float]
     starved: int
     starvation_s: float
@@ -84,16 +86,18 @@ class Stream:
         self._name = name
 
     async def run(self, delay_s: float, length_s: float) -> None:
-        """Speak and listen, from `delay_s` on."""
+        """Write and listen, from `delay_s` on, for `length_s`."""
         await asyncio.sleep(delay_s)
         writing = asyncio.create_task(self._write(length_s))
-        try:
-            await self._listen()
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is reported
-            self.heard.errors.append(f"{type(error).__name__}: {error}")
-        finally:
-            writing.cancel()
-            await asyncio.wait({writing})
+        listening = asyncio.create_task(self._listen())
+        await asyncio.wait({writing, listening}, timeout=length_s)
+        # Whoever waits at this moment has waited until now.
+        self.heard.arrivals.append((asyncio.get_running_loop().time(), 0))
+        for task in (writing, listening):
+            task.cancel()
+        for outcome in await asyncio.gather(writing, listening, return_exceptions=True):
+            if isinstance(outcome, Exception):
+                self.heard.errors.append(f"{type(outcome).__name__}: {outcome}")
 
     async def close(self) -> None:
         """End the stream."""
@@ -101,13 +105,12 @@ class Stream:
 
     async def _write(self, length_s: float) -> None:
         await self._send(CONFIG)
-        text = speech(self._name, length_s)
+        text = speech(self._name, length_s * TOKENS_PER_SECOND * TOKEN_CHARACTERS * MS_PER_CHARACTER / 1000 * 1.2)
         loop = asyncio.get_running_loop()
         began = loop.time()
         for number, at in enumerate(range(0, len(text), TOKEN_CHARACTERS)):
             await asyncio.sleep(began + number / TOKENS_PER_SECOND - loop.time())
             await self._send({"type": "input.text", "text": text[at : at + TOKEN_CHARACTERS]})
-        await self._send({"type": "input.done"})
 
     async def _send(self, message: dict[str, object]) -> None:
         self.sent += 1
@@ -124,8 +127,6 @@ class Stream:
             content = json.loads(message)
             if content["type"] == "error":
                 self.heard.errors.append(content["message"])
-            if content["type"] == "session.done":
-                return
 
 
 async def listen(crowd: ChainCrowd) -> ChainImpression:
@@ -135,19 +136,18 @@ async def listen(crowd: ChainCrowd) -> ChainImpression:
     streams = await _open(crowd)
     connections = len(clients.connections())
     print("open", flush=True)
-    cpu_s = _cpu_s()
-    # Text goes in about as fast as it is spoken, so a listener is spoken to as long as somebody writes.
+    cpu_s, began = _cpu_s(), time.monotonic()
     delays = [crowd.spread_s * at / crowd.streams for at in range(crowd.streams)]
     running = [
-        asyncio.create_task(stream.run(delay, crowd.speaking_s + crowd.spread_s))
+        asyncio.create_task(stream.run(delay, crowd.speaking_s + crowd.spread_s - delay))
         for stream, delay in zip(streams, delays, strict=True)
     ]
     await asyncio.sleep(crowd.spread_s + crowd.speaking_s / 2)
     print("speaking", flush=True)
     await asyncio.gather(*running)
-    cpu_s = _cpu_s() - cpu_s
+    cpu_s, wall_s = _cpu_s() - cpu_s, time.monotonic() - began
     await asyncio.gather(*(stream.close() for stream in streams))
-    return _sum_up(crowd, streams, connections, cpu_s)
+    return _sum_up(crowd, streams, connections, wall_s, cpu_s)
 
 
 async def _open(crowd: ChainCrowd) -> list[Stream]:
@@ -162,11 +162,12 @@ async def _open(crowd: ChainCrowd) -> list[Stream]:
     return await asyncio.gather(*map(one, range(crowd.streams)))
 
 
-def _sum_up(crowd: ChainCrowd, streams: list[Stream], connections: int, cpu_s: float) -> ChainImpression:
+def _sum_up(crowd: ChainCrowd, streams: list[Stream], connections: int, wall_s: float, cpu_s: float) -> ChainImpression:
     heard = [stream.heard for stream in streams]
-    starvations = [one.starvation_s(crowd.buffer_s) if one.arrivals else float("inf") for one in heard]
+    starvations = [one.starvation_s(crowd.buffer_s) if one.audio_s() else float("inf") for one in heard]
     return ChainImpression(
         connections=connections,
+        wall_s=wall_s,
         open_ms=[stream.open_s * 1000 for stream in streams],
         starved=sum(starvation > 1e-6 for starvation in starvations),
         starvation_s=max(starvations),

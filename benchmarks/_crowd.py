@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from benchmarks._listener import Heard, Listener, listen_to
 
 _CONNECT_AT_ONCE = 50
-_MS_PER_CHARACTER = 60  # of the tone
+MS_PER_CHARACTER = 60  # of the tone
 _SENTENCE = "This is what listener {} hears next. "
 
 
@@ -73,7 +73,7 @@ class Impression:
 def speech(name: int, length_s: float) -> str:
     """Sentences that take about so long to be hummed."""
     sentence = _SENTENCE.format(name)
-    return sentence * round(length_s * 1000 / (len(sentence.strip()) * _MS_PER_CHARACTER))
+    return sentence * round(length_s * 1000 / (len(sentence.strip()) * MS_PER_CHARACTER))
 
 
 async def listen(crowd: Crowd) -> Impression:

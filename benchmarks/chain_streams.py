@@ -1,7 +1,7 @@
 """How many real-time streams go through the whole chain on this machine, and where the CPU goes.
 
 Every stream writes ten tokens a second and is spoken to by `antiphon serve --engine tone --dialect 0.30`, which splits
-the text itself. Between the two are the AWS SDK, TLS, HTTP/2, the local SageMaker and its sidecar; each a process of its
+the text itself and stays at most two seconds ahead of playback (its default). Between the two are the AWS SDK, TLS, HTTP/2, the local SageMaker and its sidecar; each a process of its
 own. A player starts 200 ms after the first chunk; whoever's runs dry is counted. First all streams share a
 connection, then each has its own.
 """
@@ -21,7 +21,7 @@ SHARED, OWN = 200, 100
 CHUNK_MS = 160
 SPREAD_S = 4.0
 PLAYER_BUFFER_S = 0.2
-TONE = ("--engine", "tone", "--chunk-ms", str(CHUNK_MS), "--pace", "listener", "--max-lead-ms", "640")
+TONE = ("--engine", "tone", "--chunk-ms", str(CHUNK_MS), "--pace", "listener")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +92,11 @@ def _show(report: Report, name: str, streams: int, one: Run) -> None:
         worst_ms=one.heard.starvation_s * 1000,
         open_p50_ms=quantile(one.heard.open_ms, 0.5),
         open_p95_ms=quantile(one.heard.open_ms, 0.95),
-        events_per_s=one.events / (one.heard.audio_s / streams),
+        events_per_s=one.events / one.heard.wall_s,
         others_cores=one.others_cores,
     )
     for process, cores in one.cores.items():
-        us = cores * 1e6 * (one.heard.audio_s / streams) / one.events
+        us = cores * 1e6 * one.heard.wall_s / one.events
         report.row("CPU", on=name, streams=streams, process=process, cores=cores, us_per_event=us)
     for error in one.heard.errors:
         note(f"  {error}")

@@ -258,7 +258,7 @@ async def test_a_send_learns_why_the_stream_is_over(runtime: Listening) -> None:
 @pytest.mark.parametrize(
     ("status", "name", "fields", "said", "retryable"),
     [
-        (400, "InputValidationError", {"Message": "Endpoint voice not found."}, "Endpoint voice not found.", False),
+        (400, "InputValidationError", {"Message": "Endpoint voice not found."}, "Endpoint voice not found;", False),
         (400, "ThrottlingException", {"message": "Rate exceeded"}, "Rate exceeded", True),
         (403, "AccessDeniedException", {"Message": "no"}, "sagemaker:InvokeEndpointWithBidirectionalStream", False),
         (403, "ExpiredTokenException:http://x/", {}, "have expired", False),
