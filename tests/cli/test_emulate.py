@@ -190,6 +190,22 @@ def test_one_that_is_killed_leaves_no_wrong_status_and_takes_its_servers_along(e
     assert (nothing.returncode, "nothing was running" in nothing.stdout) == (0, True)
 
 
+def test_a_server_that_has_ended_is_no_running_one(emulator: Emulator) -> None:
+    assert (
+        emulator(*up("--detach", "--endpoint", "qwen3-tts", "--endpoint", "elsewhere=ws://127.0.0.1:9")).returncode == 0
+    )
+    assert emulator("status").returncode == 0
+    running = emulator.status()
+    (server,) = psutil.Process(running["pid"]).children()
+    server.kill()
+    until(lambda: not listens(running["endpoints"][0]["url"]))
+    status = emulator("status")
+    assert status.returncode == 1
+    assert "the server of qwen3-tts has ended" in status.stdout
+    assert "antiphon emulate down, then up" in status.stdout
+    assert emulator.status()["lost"] == ["qwen3-tts"]
+
+
 class Foreground:
     """One that runs in the foreground."""
 

@@ -16,7 +16,7 @@ from antiphon.emulator.event_log import older
 from antiphon.emulator.run import Run
 from antiphon.emulator.settings import EmulatorSettings, credentials
 from antiphon.emulator.state import EmulatorError, StateFolder
-from antiphon.emulator.stopping import stop
+from antiphon.emulator.stopping import listens, stop
 
 emulate = typer.Typer(
     name="emulate",
@@ -128,19 +128,23 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
     """Say whether the local SageMaker of this state folder runs; exit status 0 only when it can be used."""
     folder = _folder()
     run = folder.running()
+    lost = _lost(run)
     if as_json:
-        print(
-            json.dumps(
-                {"running": run is not None and run.ready, "state": str(folder.path), **(asdict(run) if run else {})}
-            )
-        )
+        said = {"running": run is not None and run.ready, "lost": sorted(lost), "state": str(folder.path)}
+        print(json.dumps({**said, **(asdict(run) if run else {})}))
     else:
-        print(_status(folder, run))
-    if run is None or not run.ready:
+        print(_status(folder, run, lost))
+    if run is None or not run.ready or lost:
         raise typer.Exit(ExitCode.FAILED)
 
 
-def _status(folder: StateFolder, run: Run | None) -> str:
+def _lost(run: Run | None) -> frozenset[str]:
+    """The endpoints whose servers the emulator started and which have ended since."""
+    endpoints = run.endpoints if run is not None and run.ready else ()
+    return frozenset(one.name for one in endpoints if one.started and not listens(one.url))
+
+
+def _status(folder: StateFolder, run: Run | None, lost: frozenset[str]) -> str:
     if run is None:
         return f"{'starting' if folder.held else 'not running'} (state in {folder.path})"
     if not run.ready:
@@ -149,6 +153,9 @@ def _status(folder: StateFolder, run: Run | None) -> str:
         f"  endpoint  {endpoint.name} → {endpoint.url}{', started by it' if endpoint.started else ''}"
         for endpoint in run.endpoints
     ]
+    if lost:
+        gone = f"  the server of {', '.join(sorted(lost))} has ended and answers with error 424 from now on;"
+        endpoints.append(f"{gone} start anew: antiphon emulate down, then up")
     return "\n".join(
         [f"running on {run.url} ({run.region}), process {run.pid}", *endpoints, f"  state     {folder.path}"]
     )
