@@ -22,6 +22,7 @@ from typer.testing import CliRunner
 from antiphon.cli.commands import app
 from antiphon.cli.emulate import emulate
 from antiphon.emulator import stopping
+from antiphon.emulator.event_log import read_events
 from antiphon.emulator.state import StateFolder
 from antiphon.emulator.stopping import listens, stop
 
@@ -198,12 +199,19 @@ def test_a_server_that_has_ended_is_no_running_one(emulator: Emulator) -> None:
     running = emulator.status()
     (server,) = psutil.Process(running["pid"]).children()
     server.kill()
-    until(lambda: not listens(running["endpoints"][0]["url"]))
+    until(lambda: emulator("status").returncode == 1)
     status = emulator("status")
-    assert status.returncode == 1
     assert "the server of qwen3-tts has ended" in status.stdout
     assert "antiphon emulate down, then up" in status.stdout
+    assert "qwen3-tts → " + running["endpoints"][0]["url"] + ", not in service" in status.stdout
     assert emulator.status()["lost"] == ["qwen3-tts"]
+    assert [one["in_service"] for one in emulator.status()["endpoints"]] == [False, True]
+    until(lambda: '"event":"container.ended"' in emulator("logs", "--events").stdout)
+    (event,) = [event for event in read_events(emulator.state.events) if event["event"] == "container.ended"]
+    assert (event["endpoint"], event["status"]) == ("qwen3-tts", -signal.SIGKILL)
+    said = emulator("logs").stdout
+    assert "the server of endpoint qwen3-tts has ended (killed by signal 9" in said
+    assert "antiphon emulate down, then antiphon emulate up" in said
 
 
 class Foreground:

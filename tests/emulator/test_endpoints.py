@@ -1,6 +1,6 @@
 """Endpoints: what may be written, and what is started for them."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
@@ -55,19 +55,23 @@ def test_what_does_not_is_explained(text: str, said: str) -> None:
         parse_endpoint(text)
 
 
+def never(name: str, status: int) -> None:
+    pytest.fail(f"{name} has not ended, with {status}")
+
+
 @pytest.mark.anyio
 async def test_a_server_is_started_for_an_endpoint_that_names_none() -> None:
     log: list[str] = []
 
     @asynccontextmanager
-    async def launch(spec: EndpointSpec) -> AsyncIterator[str]:
+    async def launch(spec: EndpointSpec, _ended: Callable[[int], None]) -> AsyncIterator[str]:
         log.append(f"{spec.name} {spec.engine} {spec.dialect}")
         yield "http://127.0.0.1:9"
         log.append(f"{spec.name} ended, {'invoked' if registry.find(spec.name) else 'out of service'}")
 
     registry = Registry()
     own, other = EndpointSpec("own", engine="tone"), EndpointSpec("other", "http://127.0.0.1:8", variants=("a", "b"))
-    async with registry.serving(own, launch), registry.serving(other, launch):
+    async with registry.serving(own, launch, never), registry.serving(other, launch, never):
         assert registry.find("own") == Backend("http://127.0.0.1:9", ("AllTraffic",), in_service=True)
         assert registry.find("other") == Backend("http://127.0.0.1:8", ("a", "b"), in_service=True)
         assert registry.find("Own") is None
@@ -77,3 +81,21 @@ async def test_a_server_is_started_for_an_endpoint_that_names_none() -> None:
         )
     assert log == ["own tone 0.26", "own ended, out of service"]
     assert not registry.running
+
+
+@pytest.mark.anyio
+async def test_a_server_that_ends_by_itself_takes_its_endpoint_out_of_service() -> None:
+    told: list[tuple[str, int]] = []
+    ends: list[Callable[[int], None]] = []
+
+    @asynccontextmanager
+    async def launch(_spec: EndpointSpec, ended: Callable[[int], None]) -> AsyncIterator[str]:
+        ends.append(ended)
+        yield "http://127.0.0.1:9"
+
+    registry = Registry()
+    async with registry.serving(EndpointSpec("own"), launch, lambda *end: told.append(end)):
+        ends[0](-9)
+        assert told == [("own", -9)]
+        assert registry.find("own") == Backend("http://127.0.0.1:9", ("AllTraffic",), in_service=False)
+        assert registry.running == (RunningEndpoint("own", "http://127.0.0.1:9", started=True, in_service=False),)

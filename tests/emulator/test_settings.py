@@ -42,6 +42,14 @@ def test_the_file_is_read(toml: Path) -> None:
     )
 
 
+def test_a_plain_url_is_an_endpoint(toml: Path) -> None:
+    toml.write_text("[endpoints]\ncc = 'ws://127.0.0.1:9'\n")
+    assert EmulatorSettings.load(toml, ["b"]).specs == (
+        EndpointSpec("cc", "http://127.0.0.1:9", "hibari", "0.26"),
+        EndpointSpec("b", None, "hibari", "0.26"),
+    )
+
+
 def test_flags_win_over_the_file_and_endpoints_come_beside(toml: Path) -> None:
     settings = EmulatorSettings.load(toml, ["one=ws://127.0.0.1:1", "three"], port=1, engine="hibari")
     assert settings.port == 1
@@ -65,7 +73,16 @@ def test_one_name_is_enough() -> None:
         ("endpoints = 3", "endpoints"),
         ("port =", "cannot read the settings in .*emulator.toml: "),
         ("port = 'many'\n[endpoints.a]", "port"),
-        ("colour = 1\n[endpoints.a]", r"(?s)flags and .*colour"),
+        (
+            "colour = 1\n[endpoints.a]",
+            r"(?s)flags and .*\n  no such setting: colour; there are: host, port, .*endpoints\n",
+        ),
+        (
+            "[endpoints.a]\nport = 1",
+            r"\n  endpoints\.a: no such setting: port; there are: url, engine, dialect, variants\n",
+        ),
+        ("[endpoints]\na = 3", r"endpoints\.a: write \"ws://HOST:PORT\", or a table"),
+        ("[endpoints]\na = 'wss://a'", r"endpoints\.a\.url: .*without TLS"),
         ("time_scale = 0\n[endpoints.a]", "time_scale"),
         ("region = 'Mars'\n[endpoints.a]", "region"),
         ("[endpoints.a]\nurl = 'wss://a'", r"endpoints\.a\.url: .*without TLS"),

@@ -13,10 +13,10 @@ from antiphon.cli.failures import ExitCode, fail, reported
 from antiphon.emulator.environment import as_shell, environment, runtime_url
 from antiphon.emulator.event_log import follow as follow_file
 from antiphon.emulator.event_log import older
-from antiphon.emulator.run import Run
+from antiphon.emulator.run import Run, RunningEndpoint
 from antiphon.emulator.settings import EmulatorSettings, credentials
 from antiphon.emulator.state import EmulatorError, StateFolder
-from antiphon.emulator.stopping import listens, stop
+from antiphon.emulator.stopping import stop
 
 emulate = typer.Typer(
     name="emulate",
@@ -140,8 +140,7 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
 
 def _lost(run: Run | None) -> frozenset[str]:
     """The endpoints whose servers the emulator started and which have ended since."""
-    endpoints = run.endpoints if run is not None and run.ready else ()
-    return frozenset(one.name for one in endpoints if one.started and not listens(one.url))
+    return frozenset(one.name for one in (run.endpoints if run else ()) if not one.in_service)
 
 
 def _status(folder: StateFolder, run: Run | None, lost: frozenset[str]) -> str:
@@ -149,16 +148,19 @@ def _status(folder: StateFolder, run: Run | None, lost: frozenset[str]) -> str:
         return f"{'starting' if folder.held else 'not running'} (state in {folder.path})"
     if not run.ready:
         return f"starting (process {run.pid}, state in {folder.path})"
-    endpoints = [
-        f"  endpoint  {endpoint.name} → {endpoint.url}{', started by it' if endpoint.started else ''}"
-        for endpoint in run.endpoints
-    ]
+    endpoints = [f"  endpoint  {endpoint.name} → {endpoint.url}{_kind(endpoint)}" for endpoint in run.endpoints]
     if lost:
-        gone = f"  the server of {', '.join(sorted(lost))} has ended and answers with error 424 from now on;"
+        gone = f"  the server of {', '.join(sorted(lost))} has ended;"
         endpoints.append(f"{gone} start anew: antiphon emulate down, then up")
     return "\n".join(
         [f"running on {run.url} ({run.region}), process {run.pid}", *endpoints, f"  state     {folder.path}"]
     )
+
+
+def _kind(endpoint: RunningEndpoint) -> str:
+    if not endpoint.in_service:
+        return ", not in service"
+    return ", started by it" if endpoint.started else ""
 
 
 @emulate.command()

@@ -57,7 +57,7 @@ def run_here(settings: EmulatorSettings, folder: StateFolder, ready_file: Path |
     async def serve() -> None:
         signals.watch()
         with waiting(console, "starting the local SageMaker and its servers …") as done:
-            async with local_sagemaker(settings, folder, _launch, detached=background) as run:
+            async with local_sagemaker(settings, folder, _launch, _tell, detached=background) as run:
                 done()
                 announce(console, run, settings, folder)
                 if ready_file is not None:
@@ -166,12 +166,16 @@ def command(name: str) -> str:
     return f"{f'ANTIPHON_STATE_DIR={shlex.quote(own)} ' if own else ''}antiphon emulate {name}"
 
 
+def _tell(sentence: str) -> None:
+    typer.echo(sentence, err=True)
+
+
 @asynccontextmanager
-async def _launch(spec: EndpointSpec) -> AsyncIterator[str]:
+async def _launch(spec: EndpointSpec, ended: Callable[[int], None]) -> AsyncIterator[str]:
     # SageMaker presents no key to a container.
     os.environ.pop("ANTIPHON_API_KEY", None)
     try:
-        async with child_server("--engine", spec.engine, "--dialect", spec.dialect) as url:
+        async with child_server("--engine", spec.engine, "--dialect", spec.dialect, ended=ended) as url:
             yield url
     except ChildError as error:
         raise ChildError(f"endpoint {spec.name}: {error}") from None

@@ -3,7 +3,7 @@
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from antiphon.emulator.run import RunningEndpoint
@@ -49,8 +49,11 @@ class Backend:
     in_service: bool = True
 
 
-type Launcher = Callable[[EndpointSpec], AbstractAsyncContextManager[str]]
-"""Starts a server, gives its URL (``http://HOST:PORT``) once it can speak, and ends it."""
+type Launcher = Callable[[EndpointSpec, Callable[[int], None]], AbstractAsyncContextManager[str]]
+"""Starts a server, gives its URL (``http://HOST:PORT``) once it can speak, and ends it.
+
+Should the server end by itself, what is called has its exit status: negative for a signal.
+"""
 
 
 class Registry:
@@ -68,17 +71,27 @@ class Registry:
     def running(self) -> tuple[RunningEndpoint, ...]:
         """All of them."""
         return tuple(
-            RunningEndpoint(name, backend.url, started=name in self._started)
+            RunningEndpoint(name, backend.url, name in self._started, backend.in_service)
             for name, backend in self._backends.items()
         )
 
     @asynccontextmanager
-    async def serving(self, spec: EndpointSpec, launch: Launcher) -> AsyncIterator[None]:
-        """Have an endpoint, and start the server behind it if there is none; leaving ends both."""
+    async def serving(
+        self, spec: EndpointSpec, launch: Launcher, ended: Callable[[str, int], None]
+    ) -> AsyncIterator[None]:
+        """Have an endpoint, and start the server behind it if there is none; leaving ends both.
+
+        A started server that ends by itself takes the endpoint out of service; `ended` is told its name and exit status.
+        """
+
+        def gone(status: int) -> None:
+            self._backends[spec.name] = replace(self._backends[spec.name], in_service=False)
+            ended(spec.name, status)
+
         async with AsyncExitStack() as stack:
             url = spec.url
             if url is None:
-                url = await stack.enter_async_context(launch(spec))
+                url = await stack.enter_async_context(launch(spec, gone))
                 self._started.add(spec.name)
                 stack.callback(self._started.discard, spec.name)
             self._backends[spec.name] = Backend(url=url, variants=spec.variants)

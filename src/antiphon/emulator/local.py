@@ -1,8 +1,9 @@
 """A local SageMaker, put together: state, certificates, servers, runtime."""
 
+import signal
 import socket
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 from antiphon.emulator.certificates import server_context, trust_bundle
 from antiphon.emulator.endpoints import Launcher, Registry
@@ -18,7 +19,12 @@ from antiphon.emulator.wire.sigv4 import SigningKeys
 
 @asynccontextmanager
 async def local_sagemaker(
-    settings: EmulatorSettings, folder: StateFolder, launch: Launcher, *, detached: bool = False
+    settings: EmulatorSettings,
+    folder: StateFolder,
+    launch: Launcher,
+    tell: Callable[[str], None],
+    *,
+    detached: bool = False,
 ) -> AsyncIterator[Run]:
     """Run a local SageMaker; leaving ends it and every server that it started.
 
@@ -26,6 +32,7 @@ async def local_sagemaker(
         settings: what it is to be.
         folder: where it keeps its state, and says that it runs.
         launch: starts the servers of endpoints that name none.
+        tell: takes a sentence when one of these servers has ended by itself.
         detached: what it says of itself.
 
     Raises:
@@ -38,13 +45,46 @@ async def local_sagemaker(
         trust_bundle(folder)
         registry = Registry()
         runtime = _runtime(settings, folder, registry, log)
+        ends = _Ends(registry, held, log, tell)
         async with AsyncExitStack() as stack:
-            for spec in settings.specs:
-                await stack.enter_async_context(registry.serving(spec, launch))
-            run = await _listen(stack, runtime, settings, held, registry)
-            # Connections are counted anew from here.
-            log.write("runtime.ready", pid=run.pid, url=run.url)
-            yield run
+            try:
+                for spec in settings.specs:
+                    await stack.enter_async_context(registry.serving(spec, launch, ends))
+                run = await _listen(stack, runtime, settings, held, registry)
+                # Connections are counted anew from here.
+                log.write("runtime.ready", pid=run.pid, url=run.url)
+                yield run
+            finally:
+                ends.expected = True
+
+
+class _Ends:
+    """Tells everyone that a started server has ended, unless all of them are to: Ctrl-C reaches them as well."""
+
+    def __init__(self, registry: Registry, held: Held, log: EventLog, tell: Callable[[str], None]) -> None:
+        self._registry = registry
+        self._held = held
+        self._log = log
+        self._tell = tell
+        self.expected = False
+
+    def __call__(self, name: str, status: int) -> None:
+        if self.expected:
+            return
+        self._log.write("container.ended", endpoint=name, status=status)
+        self._tell(
+            f"the server of endpoint {name} has ended ({_how(status)}), and the endpoint is out of service; "
+            "start anew: antiphon emulate down, then antiphon emulate up"
+        )
+        # A full disk has no room for the record; it has been said nevertheless.
+        with suppress(EmulatorError):
+            self._held.say(endpoints=self._registry.running)
+
+
+def _how(status: int) -> str:
+    if status < 0:
+        return f"killed by signal {-status}, {signal.strsignal(-status)}"
+    return f"exit status {status}"
 
 
 def _runtime(settings: EmulatorSettings, folder: StateFolder, registry: Registry, log: EventLog) -> Runtime:

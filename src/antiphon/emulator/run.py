@@ -13,11 +13,13 @@ class RunningEndpoint:
         name: as it is invoked.
         url: of its container, ``http://HOST:PORT``.
         started: whether the emulator started that container, and ends it.
+        in_service: False once a container that the emulator started has ended by itself.
     """
 
     name: str
     url: str
     started: bool
+    in_service: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from antiphon.emulator.endpoints import VARIANT, EndpointSpec, check_name, parse_endpoint, server_url
 from antiphon.emulator.state import EmulatorError, StateFolder
@@ -37,7 +37,7 @@ def _said_as_value_error(check: Any) -> Any:
 
 
 class EndpointTable(BaseModel):
-    """The table ``[endpoints.NAME]`` of the file."""
+    """The table ``[endpoints.NAME]`` of the file; a plain URL is a table of that."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -45,6 +45,15 @@ class EndpointTable(BaseModel):
     engine: str | None = None
     dialect: Dialect | None = None
     variants: tuple[str, ...] = Field((VARIANT,), min_length=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _table(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return {"url": value}
+        if not isinstance(value, dict):
+            raise ValueError('write "ws://HOST:PORT", or a table of settings')  # noqa: TRY004 - pydantic takes no other
+        return value
 
 
 class EmulatorSettings(BaseModel):
@@ -157,10 +166,14 @@ def _read_toml(path: Path | None) -> dict[str, Any]:
 
 def _in_words(error: ValidationError, toml: Path | None) -> str:
     problems = error.errors(include_url=False, include_input=False, include_context=False)
-    lines = [f"  {'.'.join(str(part) for part in problem['loc'])}: {_message(problem['msg'])}" for problem in problems]
+    lines = [f"  {_problem(problem['type'], problem['loc'], problem['msg'])}" for problem in problems]
     source = f" (flags and {toml})" if toml else ""
     return "\n".join([f"these settings do not fit{source}:", *lines, "see: antiphon emulate up --help"])
 
 
-def _message(message: str) -> str:
-    return message.removeprefix("Value error, ")
+def _problem(kind: str, where: tuple[int | str, ...], message: str) -> str:
+    path = [str(part) for part in where]
+    if kind == "extra_forbidden":
+        unknown, known = path.pop(), EndpointTable if len(path) > 1 else EmulatorSettings
+        message = f"no such setting: {unknown}; there are: {', '.join(known.model_fields)}"
+    return ": ".join([".".join(path), message.removeprefix("Value error, ")] if path else [message])

@@ -37,7 +37,7 @@ def stop(folder: StateFolder) -> Run | None:
     with _watched(run.pid) as gone:
         _end(folder, run.pid)
         gone()
-    for url in [endpoint.url for endpoint in run.endpoints if endpoint.started]:
+    for url in [endpoint.url for endpoint in run.endpoints if endpoint.started and endpoint.in_service]:
         if not _within(SERVERS_TIMEOUT_S, lambda url=url: not listens(url)):  # type: ignore[misc]  # mypy infers no default
             raise EmulatorError(f"the local SageMaker is gone, but its server at {url} is not")
     return run

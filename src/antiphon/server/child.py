@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -20,10 +20,14 @@ class ChildError(Exception):
 
 
 @asynccontextmanager
-async def child_server(*flags: str) -> AsyncIterator[str]:
+async def child_server(*flags: str, ended: Callable[[int], None] | None = None) -> AsyncIterator[str]:
     """Start ``antiphon serve`` on a free port, give its URL (``http://…``), and end it.
 
     It also ends when this process does, however that happens, because its standard input ends then.
+
+    Args:
+        flags: of ``antiphon serve``.
+        ended: told the exit status, negative for a signal, should the server end by itself once it was ready.
 
     Raises:
         ChildError: it did not become ready.
@@ -34,7 +38,8 @@ async def child_server(*flags: str) -> AsyncIterator[str]:
         process = await _start([*command, "--ready-file", str(ready), *flags], log)
         try:
             await _until_ready(process, ready, log)
-            yield _read_url(ready)
+            async with _watched(process, ended):
+                yield _read_url(ready)
         finally:
             await _stop(process)
 
@@ -53,6 +58,20 @@ async def _until_ready(process: Process, ready: Path, log: Path) -> None:
                 await asyncio.sleep(POLL_S)
     except TimeoutError:
         raise ChildError(f"the server was not ready after {START_TIMEOUT_S:.0f} s: {_last_words(log)}") from None
+
+
+@asynccontextmanager
+async def _watched(process: Process, ended: Callable[[int], None] | None) -> AsyncIterator[None]:
+    async def watch() -> None:
+        status = await process.wait()
+        if ended is not None:
+            ended(status)
+
+    watching = asyncio.create_task(watch())
+    try:
+        yield
+    finally:
+        watching.cancel()
 
 
 def _read_url(ready: Path) -> str:

@@ -187,7 +187,9 @@ async def test_a_container_that_is_not_there_is_a_model_error() -> None:
         handler.begin()
         handler.ended()
         await stream.done()
-    assert stream.error()[:2] == (424, "ModelError")
+    status, name, message = stream.error()
+    assert (status, name) == (424, "ModelError")
+    assert message["Message"] == "nothing listens at http://127.0.0.1:1"
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ async def test_a_container_that_refuses_is_a_model_error(certificate: Certificat
 async def test_a_container_that_is_not_there_is_a_model_error(certificate: Certificate) -> None:
     async with rig(certificate) as it:
         stream = it.client.open("nowhere")
-        assert "ConnectionRefusedError" in await refused(it, stream, 424, "ModelError")
+        assert "nothing listens at http://127.0.0.1:" in await refused(it, stream, 424, "ModelError")
 
 
 async def test_a_container_with_a_name_that_cannot_be_is_a_model_error(certificate: Certificate) -> None:

@@ -189,6 +189,6 @@ async def test_what_is_no_websocket_server_is_an_error(answer: bytes) -> None:
 
 async def test_nobody_there_is_an_error_and_leaves_nothing_behind() -> None:
     alive: Alive[Sidecar] = Alive()
-    with pytest.raises(SidecarError):
+    with pytest.raises(SidecarError, match=r"^nothing listens at http://127\.0\.0\.1:1$"):
         await Sidecar("http://127.0.0.1:1", "/", Listener(), TIMINGS, alive).open()
     assert len(alive) == 0

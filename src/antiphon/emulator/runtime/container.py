@@ -1,5 +1,6 @@
 """The container behind an endpoint, over HTTP."""
 
+import errno
 import ssl
 from dataclasses import dataclass
 
@@ -9,6 +10,9 @@ from antiphon.emulator.wire import errors
 from antiphon.emulator.wire.errors import AwsError
 
 Headers = list[tuple[str, str]]
+
+# asyncio tells of several addresses, as `localhost` has, in one text.
+_REFUSED = f"[Errno {errno.ECONNREFUSED}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,22 @@ def container_client() -> httpx.AsyncClient:
         verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         trust_env=False,
     )
+
+
+def failure(what: str, error: BaseException, url: str) -> str:
+    """Say why a container gives no answer: `what` went wrong, unless it is only that nobody listens at its URL."""
+    return f"nothing listens at {url}" if _refused(error) else f"{what}: {type(error).__name__}"
+
+
+def _refused(error: BaseException | None) -> bool:
+    # What httpx raises hides what the system said below several layers.
+    if error is None:
+        return False
+    if isinstance(error, BaseExceptionGroup):
+        return any(_refused(one) for one in error.exceptions)
+    if isinstance(error, ConnectionRefusedError) or _REFUSED in str(error):
+        return True
+    return _refused(error.__cause__ or error.__context__)
 
 
 async def read_body(response: httpx.Response, limit: int) -> bytes:

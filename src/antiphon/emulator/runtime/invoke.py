@@ -6,7 +6,7 @@ from hashlib import sha256
 
 import httpx
 
-from antiphon.emulator.runtime.container import Headers, Target, given, read_body
+from antiphon.emulator.runtime.container import Headers, Target, failure, given, read_body
 from antiphon.emulator.runtime.stream import Stream, refuse
 from antiphon.emulator.runtime.timings import Timings
 from antiphon.emulator.wire import errors, parts
@@ -114,7 +114,7 @@ class Invocation:
             message = "Your invocation timed out while waiting for a response from container primary."
             self._break(message, "ModelInvocationTimeExceeded")
         except httpx.TransportError as error:
-            self._break(f"the container's answer broke off: {type(error).__name__}", "StreamBroken")
+            self._break(failure("the container's answer broke off", error, self._target.url), "StreamBroken")
         except AwsError as error:
             self._refuse(error)
         except Exception as error:  # noqa: BLE001 - whatever went wrong, the client must not wait for ever

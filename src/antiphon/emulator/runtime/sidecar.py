@@ -14,6 +14,7 @@ from websockets.typing import BytesLike
 from websockets.uri import WebSocketURI
 
 from antiphon.emulator.runtime.alive import Alive
+from antiphon.emulator.runtime.container import failure
 from antiphon.emulator.runtime.timings import Timings
 from antiphon.emulator.wire import parts
 
@@ -79,6 +80,7 @@ class Sidecar(asyncio.Protocol):
 
     def __init__(self, url: str, path: str, listener: Listener, timings: Timings, alive: "Alive[Sidecar]") -> None:
         self._loop = asyncio.get_running_loop()
+        self._url = url
         self._uri = _websocket_uri(url, path)
         self._listener = listener
         self._timings = timings
@@ -106,7 +108,7 @@ class Sidecar(asyncio.Protocol):
                 await self._loop.create_connection(lambda: self, self._uri.host, self._uri.port)
                 await self._opened
         except (OSError, UnicodeError) as error:  # TimeoutError is the former, a name that cannot be one the latter
-            raise SidecarError(f"no WebSocket at the container: {type(error).__name__}") from None
+            raise SidecarError(failure("no WebSocket at the container", error, self._url)) from None
         except InvalidStatus as error:
             status = error.response.status_code
             raise SidecarError(f"the container answered {status}", status) from None
