@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import signal
 import sys
 import tempfile
 from asyncio.subprocess import DEVNULL, PIPE, Process
@@ -82,8 +83,10 @@ def _read_url(ready: Path) -> str:
 async def _stop(process: Process) -> None:
     if process.stdin is not None:
         process.stdin.close()
-    with suppress(ProcessLookupError):
-        process.terminate()
+    if process.returncode is None:
+        # `terminate` looks first, and where the process has just ended takes its status away: asyncio would complain.
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGTERM)
     try:
         async with asyncio.timeout(STOP_TIMEOUT_S):
             await process.wait()
