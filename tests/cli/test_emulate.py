@@ -316,7 +316,9 @@ def test_a_broken_file_is_explained(emulator: Emulator, tmp_path: Path) -> None:
     config.write_text("[endpoints.a]\nurl = ")
     assert "emulator.toml" in assert_a_sentence(emulator("up", "--config", str(config)), 2)
     config.write_text("[endpoints.a]\nurl = 'ws://127.0.0.1:9'\ncolour = 'red'")
-    assert "endpoints.a.colour" in assert_a_sentence(emulator("up", "--config", str(config)), 2)
+    assert "endpoints.a: no such setting: colour; there are: url" in assert_a_sentence(
+        emulator("up", "--config", str(config)), 2
+    )
 
 
 def test_without_the_extra_one_is_told_what_to_install(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
