@@ -7,6 +7,7 @@ Prints a line once all are open, one in the middle of the time in which all are 
 
 import asyncio
 import json
+import os
 import resource
 import sys
 import time
@@ -14,6 +15,7 @@ from dataclasses import asdict, dataclass
 
 from benchmarks._crowd import MS_PER_CHARACTER, speech
 from benchmarks._listener import Heard
+from benchmarks._sdk_stream import SdkStreams
 
 from antiphon.client.sagemaker import clients
 from antiphon.client.targets import ConnectOptions, open_transport
@@ -36,6 +38,7 @@ class ChainCrowd:
         speaking_s: the time in which all are spoken to.
         spread_s: the time before that in which they begin, evenly.
         buffer_s: of each listener's player.
+        plain_sdk: over the SDK's own transport, not Antiphon's.
     """
 
     target: str
@@ -44,6 +47,7 @@ class ChainCrowd:
     speaking_s: float
     spread_s: float
     buffer_s: float
+    plain_sdk: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +138,7 @@ async def listen(crowd: ChainCrowd) -> ChainImpression:
     if crowd.own_connections:
         clients.MAX_STREAMS = 1  # type: ignore[attr-defined]  # no setting: only a benchmark wants that
     streams = await _open(crowd)
-    connections = len(clients.connections())
+    connections = (crowd.streams if crowd.own_connections else 1) if crowd.plain_sdk else len(clients.connections())
     print("open", flush=True)
     cpu_s, began = _cpu_s(), time.monotonic()
     delays = [crowd.spread_s * at / crowd.streams for at in range(crowd.streams)]
@@ -152,12 +156,17 @@ async def listen(crowd: ChainCrowd) -> ChainImpression:
 
 async def _open(crowd: ChainCrowd) -> list[Stream]:
     at_once = asyncio.Semaphore(_OPEN_AT_ONCE)
+    sdk = SdkStreams(crowd.target.removeprefix("sagemaker://"), own_connections=crowd.own_connections)
+
+    async def connect() -> Transport:
+        if crowd.plain_sdk:
+            return await sdk.open()
+        return await open_transport(crowd.target, ConnectOptions(connect_timeout_s=30))
 
     async def one(name: int) -> Stream:
         async with at_once:
             began = time.perf_counter()
-            transport = await open_transport(crowd.target, ConnectOptions(connect_timeout_s=30))
-            return Stream(transport, name, time.perf_counter() - began)
+            return Stream(await connect(), name, time.perf_counter() - began)
 
     return await asyncio.gather(*map(one, range(crowd.streams)))
 
@@ -185,4 +194,10 @@ def _cpu_s() -> float:
 
 
 if __name__ == "__main__":
-    print(json.dumps(asdict(asyncio.run(listen(ChainCrowd(**json.loads(sys.argv[1])))))))
+
+    async def main() -> None:
+        print(json.dumps(asdict(await listen(ChainCrowd(**json.loads(sys.argv[1]))))), flush=True)
+        # The SDK's own transport complains at length of every stream that is dropped while it speaks.
+        os._exit(0)
+
+    asyncio.run(main())
