@@ -7,7 +7,6 @@ Prints a line once all are open, one in the middle of the time in which all are 
 
 import asyncio
 import json
-import os
 import resource
 import sys
 import time
@@ -194,10 +193,4 @@ def _cpu_s() -> float:
 
 
 if __name__ == "__main__":
-
-    async def main() -> None:
-        print(json.dumps(asdict(await listen(ChainCrowd(**json.loads(sys.argv[1]))))), flush=True)
-        # The SDK's own transport complains at length of every stream that is dropped while it speaks.
-        os._exit(0)
-
-    asyncio.run(main())
+    print(json.dumps(asdict(asyncio.run(listen(ChainCrowd(**json.loads(sys.argv[1])))))))

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aws_sdk_sagemaker_runtime_http2.client import (  # type: ignore[import-untyped] # as it comes
+from aws_sdk_sagemaker_runtime_http2.client import (
     AsyncSageMakerRuntimeHTTP2Client,
 )
-from aws_sdk_sagemaker_runtime_http2.config import (  # type: ignore[import-untyped] # as it comes
+from aws_sdk_sagemaker_runtime_http2.config import (
     AsyncSageMakerRuntimeHTTP2Config,
 )
-from aws_sdk_sagemaker_runtime_http2.models import (  # type: ignore[import-untyped] # as it comes
+from aws_sdk_sagemaker_runtime_http2.models import (
     InputValidationError,
     InvokeEndpointWithBidirectionalStreamInput,
     ModelError,
