@@ -1,0 +1,1 @@
+"""``antiphon/1``: contexts that are queued, flushed and cancelled on one connection."""
