@@ -15,6 +15,7 @@ class ErrorCode(StrEnum):
     BINARY_FRAME = "binary_frame"
     UNSUPPORTED_DIALECT = "unsupported_dialect"
     INVALID_CONFIG = "invalid_config"
+    CONFIG_REQUIRED = "config_required"
     INVALID_CONTEXT_ID = "invalid_context_id"
     UNKNOWN_CONTEXT = "unknown_context"
     CONTEXT_REUSED = "context_reused"
@@ -72,6 +73,9 @@ MEANINGS: Mapping[ErrorCode, Meaning] = MappingProxyType(
         ),
         ErrorCode.INVALID_CONFIG: Meaning(
             False, Ends.NOTHING, "a config has a field with a value that cannot be; the one before holds", "mend it"
+        ),
+        ErrorCode.CONFIG_REQUIRED: Meaning(
+            False, Ends.NOTHING, "no valid session.config has come yet", "send one first"
         ),
         ErrorCode.INVALID_CONTEXT_ID: Meaning(
             False, Ends.NOTHING, "the context_id is missing, no string, empty or longer than 64 characters", "mend it"

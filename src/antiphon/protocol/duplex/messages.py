@@ -283,6 +283,7 @@ class ErrorMessage(_Message):
         return cls(code=code.value, retryable=MEANINGS[code].retryable, message=message, context_id=context_id)
 
 
+type ContextMessage = InputText | InputFlush | InputDone | InputCancel
 type ClientMessage = DuplexConfig | InputText | InputFlush | InputDone | InputCancel | Ping | SessionClose
 type ServerMessage = (
     SessionReady | AudioStart | AudioDone | ContextDone | InputFlushed | AudioCancelled | Pong | ErrorMessage
