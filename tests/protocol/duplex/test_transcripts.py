@@ -27,10 +27,13 @@ class Replay:
     """Plays a transcript: the engine speaks only when the server is expected to say something."""
 
     def __init__(self, transcript: Transcript) -> None:
-        limits = Limits()
-        for name in ("idle_timeout_s", "config_timeout_s"):
-            limits = replace(limits, **{name: float(transcript.settings.get(name, getattr(limits, name)))})
-        self.driver = Driver(limits, crowded="crowded" in transcript.settings)
+        settings = transcript.settings
+        limits = replace(
+            Limits(),
+            idle_timeout_s=float(settings.get("idle_timeout_s", 30)),
+            config_timeout_s=float(settings.get("config_timeout_s", 10)),
+        )
+        self.driver = Driver(limits, crowded="crowded" in settings)
         self.watcher = Watcher()
 
     def run(self, transcript: Transcript) -> None:

@@ -17,6 +17,7 @@ end of one no binary frame is allowed. Units of a transcript are as `tone` speak
 
 import json
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,3 +126,22 @@ def _step(line: str) -> Step:
         case "!", _:
             return Happen(word, float(argument or 0))
     raise ValueError(f"not a line of a transcript: {line}")
+
+
+_LINKS = "../tests/protocol/duplex/transcripts"
+_WHOLE = re.compile(r"(<!-- transcript: (\w+) -->\n```text\n).*?(```\n)", re.DOTALL)
+_LIST = re.compile(r"(<!-- transcripts -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def update(page: str) -> str:
+    """Return the protocol's text with the transcripts that it shows and the list of all as the files have them."""
+    rows = "".join(f"| [{each.name}]({_LINKS}/{each.name}.txt) | {each.title} |\n" for each in all_transcripts())
+    page = _LIST.sub(lambda match: f"{match[1]}\n| file | what it shows |\n| --- | --- |\n{rows}\n{match[2]}", page)
+    return _WHOLE.sub(
+        lambda match: match[1] + (FOLDER / f"{match[2]}.txt").read_text(encoding="utf-8") + match[3], page
+    )
+
+
+if __name__ == "__main__":
+    path = Path(sys.argv[1])
+    path.write_text(update(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -53,7 +53,8 @@ class UnitReady:
         text: what to speak; not empty.
         start: where it begins in the context's input, in code points.
         end: where it ends there.
-        speakable: whether there is anything in it to be heard; one that is not is reported and not synthesised.
+        speakable: whether there is anything in it to be heard; one that is not has an `AudioStart` and
+            an `AudioDone` and is not synthesised.
     """
 
     context_id: str
@@ -83,7 +84,11 @@ class SegmenterDeadline:
 
 @dataclass(frozen=True, slots=True)
 class AudioChunk:
-    """Audio of a unit: s16le PCM, one binary frame."""
+    """Audio of a unit: s16le PCM, one binary frame; one without a byte is ignored.
+
+    It counts as sent. A driver that gives more than the socket takes must itself take what it drops when a context is
+    cancelled off `AudioCancelled.audio_samples_sent`.
+    """
 
     unit_id: int
     data: bytes
@@ -219,7 +224,8 @@ class Send:
     """Send a text frame.
 
     Attributes:
-        context_id: whose it is, so that a cancel can drop it before it is sent; None for one that is always sent.
+        context_id: of the living context whose it is, so that a cancel can drop it before it is sent; None for one that
+            is always sent.
         urgent: goes before everything that waits.
     """
 

@@ -47,6 +47,7 @@ class DuplexConfig(SpeechFields):
         stream_audio: only True.
         split_granularity: where text becomes a unit: ``auto`` as soon as it can be spoken well; ``none`` only at
             ``input.flush`` and ``input.done``; ``sentence`` and ``clause`` as vLLM-Omni.
+        sample_rate: must be that of `SessionReady`, if given; the client converts.
         max_buffer_delay_ms: with ``auto``, how long a piece may wait for the rest of its unit.
         pace: ``listener`` stays at most `max_lead_ms` ahead of a real-time player; ``asap`` does not wait.
         max_lead_ms: audio ahead of playback, in milliseconds.
@@ -74,6 +75,8 @@ class InputText(_ClientMessage):
     """More text of a context, joined to what came before as it is. The first one opens the context, also when empty.
 
     Attributes:
+        context_id: chosen by the client, never used twice.
+        text: the piece.
         voice: of the context; only in its first message, like the next two.
         language: as in the config.
         speed: as in the config.
@@ -89,7 +92,11 @@ class InputText(_ClientMessage):
 
 
 class InputFlush(_ClientMessage):
-    """Speak what there is; the context goes on. Answered by `InputFlushed`, after its last audio."""
+    """Speak what there is; the context goes on. Answered by `InputFlushed`, after its last audio.
+
+    Attributes:
+        flush_id: chosen by the client, for the answer.
+    """
 
     type: ClassVar[str] = "input.flush"
 
@@ -114,7 +121,11 @@ class InputCancel(_ClientMessage):
 
 
 class Ping(_ClientMessage):
-    """Is anybody there? Overtakes everything; answered by `Pong`."""
+    """Is anybody there? Overtakes everything; answered by `Pong`.
+
+    Attributes:
+        id: chosen by the client, for the answer.
+    """
 
     type: ClassVar[str] = "ping"
 
@@ -122,7 +133,7 @@ class Ping(_ClientMessage):
 
 
 class SessionClose(_ClientMessage):
-    """End the connection once every context that is done has been spoken; others are dropped."""
+    """End the connection once every context that is done has been spoken; the others are cancelled."""
 
     type: ClassVar[str] = "session.close"
 
@@ -154,12 +165,14 @@ class SessionReady(_Message):
     """Answers a config.
 
     Attributes:
+        dialect: that is spoken from now on.
         session_id: names the session in the server's log.
         engine: who speaks.
         sample_rate: of all audio, samples per second.
         deterministic: the same text always gives the same samples.
         formats: what ``response_format`` may be.
         capabilities: what this server can do beyond speaking: ``cancel``, ``flush``, ``ping``, ``spans``, ``auto``.
+        limits: what the session may ask for.
     """
 
     type: ClassVar[str] = "session.ready"
@@ -178,9 +191,11 @@ class AudioStart(_Message):
     """A unit begins; the binary frames until its end are its audio.
 
     Attributes:
-        utterance_index: counts contexts that spoke, over the session, from 0.
+        utterance_index: counts contexts over the session, from 0, in the order in which they speak or end.
         sentence_index: counts units in the context, from 0.
         sentence_text: what is spoken.
+        format: of the audio.
+        sample_rate: of the audio, samples per second.
         span: which code points of the context's input it speaks: from, up to but not including.
     """
 
@@ -199,6 +214,7 @@ class AudioDone(_Message):
     """A unit is over, spoken or not.
 
     Attributes:
+        utterance_index: as in `AudioStart`, like the next one.
         total_bytes: of its binary frames.
         error: it failed; an `ErrorMessage` said why.
         duration_ms: of its audio.
@@ -221,7 +237,12 @@ class AudioDone(_Message):
 
 
 class ContextDone(_Message):
-    """A context is over: everything of it was spoken. It has the name and the fields of vLLM-Omni's."""
+    """A context is over: everything of it was spoken. It has the name and the fields of vLLM-Omni's.
+
+    Attributes:
+        utterance_index: as in `AudioStart`.
+        total_sentences: units in the context, those that failed included.
+    """
 
     type: ClassVar[str] = "session.done"
 
@@ -231,7 +252,11 @@ class ContextDone(_Message):
 
 
 class InputFlushed(_Message):
-    """Everything up to the flush has been spoken."""
+    """Everything up to the flush has been spoken.
+
+    Attributes:
+        flush_id: of the flush.
+    """
 
     type: ClassVar[str] = "input.flushed"
 
@@ -253,7 +278,11 @@ class AudioCancelled(_Message):
 
 
 class Pong(_Message):
-    """Answers `Ping`."""
+    """Answers `Ping`.
+
+    Attributes:
+        id: of the ping.
+    """
 
     type: ClassVar[str] = "pong"
 
